@@ -1,0 +1,33 @@
+"""The errors that people meet. Each says what went wrong, where, and what to do next.
+
+LccError
+├── TranscriptError      the input is not a transcript we can read whole (CLI exit 2)
+├── UsageError           an option or a combination that cannot be honoured (CLI exit 2)
+├── SettingsError        a settings file that cannot be used
+└── SidecarError         the sidecar did not answer as agreed
+    └── SidecarUnreachableError   nobody answers on the socket
+"""
+
+
+class LccError(Exception):
+    """Base of every expected failure; `str()` is one sentence fit for a terminal."""
+
+
+class TranscriptError(LccError):
+    """A transcript that cannot be read whole; the message names the place."""
+
+
+class UsageError(LccError):
+    """A request that cannot be honoured as asked; the message says what to use instead."""
+
+
+class SettingsError(LccError):
+    """A settings file that cannot be used; the message names the file and the key."""
+
+
+class SidecarError(LccError):
+    """The sidecar answered, but not as agreed."""
+
+
+class SidecarUnreachableError(SidecarError):
+    """Nobody answers on the sidecar's socket."""

@@ -1,0 +1,94 @@
+"""A transcript as every part of the product sees it: messages, tool calls, tool results.
+
+A message here is an API message: rows that Claude Code writes for one response, or for one turn
+of the user, are already merged. Everything is immutable; nothing does I/O.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One `tool_use`. `cwd` is the working directory the call ran in, where the record has it."""
+
+    id: str
+    tool: str
+    input: Mapping[str, Any]
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """One `tool_result`; `id` is the id of the call it answers.
+
+    `has_media` says that blocks other than text are in it, so `text` is not all of it.
+    """
+
+    id: str
+    text: str
+    is_error: bool = False
+    has_media: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: str
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.text or self.calls or self.results)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A call with its result, and the indices of the messages that hold the two."""
+
+    call: ToolCall
+    result: ToolResult
+    call_index: int
+    result_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    messages: tuple[Message, ...]
+    _pairs: list[tuple[Pair, ...]] = field(default_factory=list, compare=False, repr=False)
+
+    def calls(self) -> Iterator[tuple[int, ToolCall]]:
+        for index, message in enumerate(self.messages):
+            for call in message.calls:
+                yield index, call
+
+    def results(self) -> Iterator[tuple[int, ToolResult]]:
+        for index, message in enumerate(self.messages):
+            for result in message.results:
+                yield index, result
+
+    def pairs(self) -> tuple[Pair, ...]:
+        """Return every call that has its result, in the order of the calls.
+
+        An id that more than one call or more than one result carries is ambiguous: no pair.
+        """
+        if not self._pairs:
+            self._pairs.append(tuple(self._paired()))
+        return self._pairs[0]
+
+    def ambiguous_ids(self) -> frozenset[str]:
+        """Return the ids that more than one call, or more than one result, carries."""
+        calls = Counter(call.id for _, call in self.calls())
+        results = Counter(result.id for _, result in self.results())
+        return frozenset(key for counts in (calls, results) for key, n in counts.items() if n > 1)
+
+    def _paired(self) -> Iterator[Pair]:
+        ambiguous = self.ambiguous_ids()
+        results = {result.id: (index, result) for index, result in self.results()}
+        for call_index, call in self.calls():
+            if call.id in results and call.id not in ambiguous:
+                result_index, result = results[call.id]
+                yield Pair(call, result, call_index, result_index)
