@@ -14,3 +14,6 @@ MIN_REDUCTION: Final = 0.25  # share of characters from which a pass is called w
 
 # --- duplicate search ---
 ANCHOR_HITS_MAX: Final = 64  # places of one anchor line that are compared; bounds repeated text
+
+# --- reading session files ---
+STUB_TRIES_MAX: Final = 4  # row starts tried on a damaged line; bounds work on hostile text
