@@ -1,16 +1,44 @@
 """Every number that bounds something: the unit in the name, the reason beside it.
 
-Imports nothing: the near side reads it in every hook.
+Imports nothing: the near side reads it in every hook, and `typing` alone costs a hook more than the
+whole interpreter. The names in capitals say that they are final.
 """
 
-from typing import Final
-
 # --- disk proofs (first specification, "disk") ---
-DISK_MAX_BYTES: Final = 4 * 1024 * 1024  # a larger file is kept: keep_disk_too_large
+DISK_MAX_BYTES = 4 * 1024 * 1024  # a larger file is kept: keep_disk_too_large
 
 # --- compaction defaults (first specification, sections 2, 3 and 6) ---
-PRESERVE_RECENT_MESSAGES: Final = 6
-MIN_REDUCTION: Final = 0.25  # share of characters from which a pass is called worth it
+PRESERVE_RECENT_MESSAGES = 6
+MIN_REDUCTION = 0.25  # share of characters from which a pass is called worth it
 
 # --- duplicate search ---
-ANCHOR_HITS_MAX: Final = 64  # places of one anchor line that are compared; bounds repeated text
+ANCHOR_HITS_MAX = 64  # places of one anchor line that are compared; bounds repeated text
+
+# --- reading session files ---
+STUB_TRIES_MAX = 4  # row starts tried on a damaged line; bounds work on hostile text
+
+# --- near side: what a hook may cost the person who waits for it ---
+HOOK_TOTAL_SECONDS = (
+    1.4  # all a hook may take, a cold start of the sidecar in it; < 2 s is promised
+)
+HOOK_STDIN_SECONDS = 0.5  # a host that keeps stdin open and silent is not waited for
+HOOK_TIMEOUT_SECONDS = (
+    10  # the host's own limit in hooks.json; well above ours, so ours comes first
+)
+HOOK_STDIN_MAX_BYTES = 16 * 1024 * 1024  # hook input holds no transcript; 10 MB has been seen
+COMPACT_TOTAL_SECONDS = 60.0  # 60 MB of rows take under a second; the rest is a loaded machine
+COMPACT_STDIN_MAX_BYTES = 128 * 1024 * 1024  # slimmed rows of the largest sessions are 40-60 MB
+HOOK_LOG_MAX_BYTES = 64 * 1024  # some hundred lines; then one older file beside it
+LOG_LINE_MAX_CHARS = 400  # a log line names a failure; it never carries somebody's text
+
+# --- starting the sidecar ---
+START_WAIT_SECONDS = 10.0  # `lcc sidecar start` on a cold, loaded machine
+START_BACKOFF_SECONDS = 10.0  # a sidecar that cannot start is not started by every hook (FR-129)
+START_POLL_SECONDS = 0.02  # a start takes 150-300 ms; a look costs some 50 us
+
+# --- wire ---
+HEADER_BYTES = 4  # length of one frame, big-endian
+REQUEST_MAX_BYTES = COMPACT_STDIN_MAX_BYTES + 4096  # the largest request and its envelope
+REPLY_MAX_BYTES = 4_000_000  # the client cuts a process's stdout at 4 MiB
+SOCKET_PATH_MAX_BYTES = 100  # sun_path holds 104 on macOS, 108 on Linux, with a closing NUL
+TOKEN_BYTES = 32  # 256 bits, where loopback TCP stands in for a Unix socket

@@ -1,0 +1,132 @@
+"""What a hook calls: bytes from stdin, one exchange with the sidecar, silence whatever happens.
+
+Nothing here decodes what it passes on, and nothing is raised to a hook: a failure is one line in a
+capped log, and Claude Code goes on as if we were not there. What only a failure or a start needs is
+imported there and not here.
+"""
+
+import os
+import select
+import sys
+import time
+
+from lcc_sidecar.errors import SidecarError, SidecarUnreachableError
+from lcc_sidecar.limits import (
+    COMPACT_STDIN_MAX_BYTES,
+    COMPACT_TOTAL_SECONDS,
+    HOOK_STDIN_MAX_BYTES,
+    HOOK_STDIN_SECONDS,
+    HOOK_TOTAL_SECONDS,
+)
+from lcc_sidecar.near import transport, wire
+from lcc_sidecar.paths import meeting_point
+
+_CHUNK_BYTES = 1 << 20
+_SPACE = b" \t\r\n\0"
+
+
+def nudge(event: str) -> None:
+    """Pass this hook's input on to the sidecar as `event`. Never raise, never print."""
+    try:
+        deadline = time.monotonic() + HOOK_TOTAL_SECONDS
+        payload = read_stdin(HOOK_STDIN_MAX_BYTES, time.monotonic() + HOOK_STDIN_SECONDS)
+        if payload:
+            expect_ok(exchange(wire.request("nudge", payload, event), deadline))
+    except Exception as error:  # noqa: BLE001 - a hook fails open, whatever it is
+        _note(event, error)
+
+
+def compact() -> None:
+    """Pass a compaction request from stdin on, and the sidecar's reply to stdout. Never raise.
+
+    Without a whole reply nothing is printed, and the caller lets the built-in summary run.
+    """
+    try:
+        deadline = time.monotonic() + COMPACT_TOTAL_SECONDS
+        payload = read_stdin(COMPACT_STDIN_MAX_BYTES, deadline)
+        if payload:
+            reply = exchange(wire.request("compact", payload), deadline)
+            _print_whole(expect_ok(reply))
+    except Exception as error:  # noqa: BLE001 - as above
+        _note("compact", error)
+
+
+def exchange(parts: tuple[bytes, ...], deadline: float, *, may_start: bool = True) -> bytes:
+    """Send one request and return the reply's body; start the sidecar if there is none.
+
+    A sidecar older than we are answers `restart` and goes; the request is then put once more, to
+    its successor. Raise SidecarUnreachableError if nobody answers, and OSError or SidecarError as
+    `transport` and `wire` do.
+    """
+    point = meeting_point()
+    reply = ask(point, parts, deadline) if point else None
+    if may_start and (reply is None or reply.startswith(wire.RESTART)):
+        from lcc_sidecar.near.start import start  # noqa: PLC0415 - rare, and it costs 20 ms
+
+        point = start(deadline)
+        reply = ask(point, parts, deadline)
+    if reply is None:
+        raise SidecarUnreachableError("no sidecar answers; `lcc sidecar start` shows why")
+    return reply
+
+
+def expect_ok(reply: bytes) -> bytes:
+    """Return `reply`. Raise SidecarError with its text if it is a refusal."""
+    if not reply.startswith(wire.OK):
+        raise SidecarError(f"the sidecar refused: {reply[:200]!r}")
+    return reply
+
+
+def read_stdin(max_bytes: int, deadline: float) -> bytes:
+    """Return what stdin holds, at most until `deadline`; b"" if there is no stdin or only space.
+
+    Raise SidecarError if there is more than `max_bytes`.
+    """
+    if sys.stdin is None:  # the host closed it: descriptor 0 may be anything by now
+        return b""
+    if os.name == "nt":  # select takes no pipes there; the host's own limit has to do
+        return sys.stdin.buffer.read(max_bytes).strip(_SPACE)
+    content = bytearray()
+    while select.select([0], [], [], max(deadline - time.monotonic(), 0))[0]:
+        chunk = os.read(0, _CHUNK_BYTES)
+        if not chunk:
+            break
+        content += chunk
+        if len(content) > max_bytes:
+            raise SidecarError(f"stdin holds more than {max_bytes} bytes")
+    return bytes(content.strip(_SPACE))
+
+
+def ask(point: str, parts: tuple[bytes, ...], deadline: float) -> bytes | None:
+    """Return the reply, or None if nobody is there to give one."""
+    try:
+        connection = transport.connect(point, deadline)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return None
+    try:
+        wire.send(connection, parts, deadline)
+        return wire.receive(connection, deadline)
+    except (EOFError, ConnectionError):
+        return None  # it left while we spoke: as good as nobody
+    finally:
+        connection.close()
+
+
+def _print_whole(reply: bytes) -> None:
+    """Write `reply` to stdout if it is one JSON object from first byte to last."""
+    import json  # noqa: PLC0415 - only a compaction pays for it
+
+    if not isinstance(json.loads(reply), dict):
+        raise SidecarError("the reply is no JSON object")
+    left = memoryview(reply)
+    while left:
+        left = left[os.write(1, left) :]
+
+
+def _note(where: str, error: Exception) -> None:
+    try:
+        from lcc_sidecar.near.failures import note  # noqa: PLC0415 - only a failure pays for it
+
+        note(where, error)
+    except Exception:  # noqa: BLE001, S110 - a full disk or a read-only home has no place to say so
+        pass

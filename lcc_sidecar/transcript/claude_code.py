@@ -1,0 +1,236 @@
+"""A Claude Code session file: the conversation that is live in it, and the file with notes put in.
+
+What counts is what the client would send: the rows after the last compaction boundary, and the
+segment before it that the boundary keeps (client contract, section 10). Subagents' rows, rows that
+only the client reads (`isMeta`) and copies of a row with the same uuid are not part of it. Rows of
+one API response, and a run of user rows, are one message here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lcc_sidecar.errors import TranscriptError
+from lcc_sidecar.transcript.messages_json import result_text
+from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript
+from lcc_sidecar.transcript.rows import NOT_A_ROW, Row, Segment, decode_row
+from lcc_sidecar.transcript.splice import with_notes
+
+
+@dataclass(frozen=True)
+class SessionFile:
+    """A session file in memory: its lines as they are, and the live conversation in them.
+
+    `damaged` counts the lines that could not be read; they are passed over and kept.
+    """
+
+    lines: list[bytes]
+    transcript: Transcript
+    damaged: int
+    result_lines: Mapping[str, list[int]] = field(repr=False)
+
+    def render(self, notes: Mapping[str, str]) -> bytes:
+        """Return the file with the results named in `notes` replaced, all else byte for byte."""
+        lines = list(self.lines)
+        for result_id in notes:
+            for number in self.result_lines.get(result_id, ()):
+                lines[number] = with_notes(lines[number], notes)
+        return b"\n".join(lines)
+
+
+def looks_like_session(data: bytes) -> bool:
+    """Return whether `data` is JSON lines of Claude Code rather than one JSON document."""
+    for line in data[: 1 << 20].split(b"\n", 20)[:20]:
+        row = decode_row(line)
+        if row is not None and row is not NOT_A_ROW and row.type is not None:
+            return True
+    return False
+
+
+def parse_session(data: bytes) -> SessionFile:
+    """Return the live conversation of a session file's bytes.
+
+    A half-written last line counts as damaged (FR-046). Raise TranscriptError if not one line of
+    the file is a row.
+    """
+    lines = data.split(b"\n")
+    rows = [decode_row(line) for line in lines]
+    if not any(row is not None and row is not NOT_A_ROW for row in rows):
+        raise TranscriptError("no line of the file is a row of a Claude Code session")
+    live = _live(rows)
+    return SessionFile(
+        lines=lines,
+        transcript=Transcript(tuple(_messages(row for _, row in live))),
+        damaged=sum(row is None for row in rows),
+        result_lines=_result_lines(rows, live),
+    )
+
+
+def _live(rows: list[Row | None]) -> list[tuple[int, Row]]:
+    """Return the rows of the live conversation with their line numbers, in the order sent."""
+    live: dict[Any, tuple[int, Row]] = {}
+    kept: tuple[Segment, list[tuple[int, Row]]] | None = None
+    for number, row in enumerate(rows):
+        if row is None:
+            continue
+        if row.type == "system" and row.subtype == "compact_boundary":
+            kept = _kept_segment(row, live.values())
+            live = {}
+            continue
+        if not _is_spoken(row):
+            continue
+        live.setdefault(row.uuid or number, (number, row))  # a copy of a row adds nothing (FR-053)
+        if kept and row.uuid == kept[0].anchor_uuid:
+            live.update({again.uuid or n: (n, again) for n, again in kept[1]})
+            kept = None
+    return _newest_copies(live.values())
+
+
+def _newest_copies(live: Iterable[tuple[int, Row]]) -> list[tuple[int, Row]]:
+    """Leave out rows that stand again later with a new uuid but the same time and content.
+
+    Some versions write the whole conversation again when a session is resumed, and go on from the
+    copy; the first writing is no longer part of the conversation.
+    """
+    rows = list(live)
+    newest = {_identity(row): number for number, row in rows}
+    return [(number, row) for number, row in rows if newest[_identity(row)] == number]
+
+
+def _identity(row: Row) -> tuple[Any, ...]:
+    content = row.message.content if row.message else None
+    if row.timestamp is None:
+        return (row.uuid, id(row))
+    told = content if isinstance(content, str) else tuple(map(_block_identity, _blocks(row)))
+    return (row.timestamp, row.type, row.message and row.message.id, told)
+
+
+def _block_identity(block: dict[str, Any]) -> tuple[Any, ...]:
+    keys = ("type", "id", "tool_use_id", "text", "thinking")
+    return tuple(value for key in keys if isinstance(value := block.get(key), str))
+
+
+def _is_spoken(row: Row) -> bool:
+    return (
+        row.type in ("user", "assistant")
+        and row.message is not None
+        and not row.is_sidechain
+        and not row.is_meta
+    )
+
+
+def _kept_segment(
+    boundary: Row, live: Iterable[tuple[int, Row]]
+) -> tuple[Segment, list[tuple[int, Row]]] | None:
+    """Return the rows from head to tail that a boundary of the client's own summary keeps."""
+    segment = boundary.compact_metadata and boundary.compact_metadata.preserved_segment
+    if not segment:
+        return None
+    rows = list(live)
+    heads = [i for i, (_, row) in enumerate(rows) if row.uuid == segment.head_uuid]
+    if not heads:
+        return None
+    tails = [i for i, (_, row) in enumerate(rows) if row.uuid == segment.tail_uuid]
+    return segment, rows[heads[0] : tails[0] + 1 if tails else None]
+
+
+def _result_lines(rows: list[Row | None], live: list[tuple[int, Row]]) -> dict[str, list[int]]:
+    """Return where each live result stands: its row's line and the lines of that row's copies."""
+    copies: dict[str, list[int]] = {}
+    first = min((number for number, _ in live), default=0)
+    for number, row in enumerate(rows):
+        if row is not None and row.uuid and number >= first:
+            copies.setdefault(row.uuid, []).append(number)
+    found: dict[str, list[int]] = {}
+    for number, row in live:
+        for block in _blocks(row):
+            if block.get("type") == "tool_result":
+                places = copies.get(row.uuid, [number]) if row.uuid else [number]
+                found.setdefault(str(block.get("tool_use_id")), []).extend(places)
+    return found
+
+
+class _Builder:
+    """A message in the making."""
+
+    def __init__(self, role: str, message_id: str | None) -> None:
+        self.role = role
+        self.message_id = message_id
+        self.texts: list[str] = []
+        self.calls: list[ToolCall] = []
+        self.results: list[ToolResult] = []
+
+    def take(self, row: Row) -> None:
+        content = row.message.content if row.message else None
+        if isinstance(content, str):
+            self.texts.append(content)
+        for block in _blocks(row):
+            kind = block.get("type")
+            if kind == "text" and isinstance(block.get("text"), str):
+                self.texts.append(block["text"])
+            elif kind == "tool_use" and isinstance(block.get("id"), str):
+                self.calls.append(_call(block, row.cwd))
+            elif kind == "tool_result" and isinstance(block.get("tool_use_id"), str):
+                self.results.append(_result(block))
+
+    def message(self) -> Message:
+        return Message(self.role, "\n".join(self.texts), tuple(self.calls), tuple(self.results))
+
+
+def _messages(rows: Iterable[Row]) -> Iterator[Message]:
+    """Merge rows into API messages.
+
+    Calls of one response may run while it still streams, so its later rows can stand after results
+    of its earlier calls; they are still that response.
+    """
+    builders: list[_Builder] = []
+    for row in rows:
+        builder = _open_builder(builders, row)
+        if builder is None:
+            message_id = row.message.id if row.message else None
+            builder = _Builder(str(row.type), message_id)
+            builders.append(builder)
+        builder.take(row)
+    return (builder.message() for builder in builders)
+
+
+def _open_builder(builders: list[_Builder], row: Row) -> _Builder | None:
+    """Return the message that `row` goes on with, if it does."""
+    if not builders:
+        return None
+    last = builders[-1]
+    if row.type == "user":
+        return last if last.role == "user" else None
+    message_id = row.message.id if row.message else None
+    if message_id is None:
+        return None
+    if last.role == "user" and not last.texts and len(builders) > 1:
+        last = builders[-2]
+    return last if last.role == "assistant" and last.message_id == message_id else None
+
+
+def _blocks(row: Row) -> Iterator[dict[str, Any]]:
+    content = row.message.content if row.message else None
+    if isinstance(content, list):
+        yield from (block for block in content if isinstance(block, dict))
+
+
+def _call(block: dict[str, Any], cwd: str | None) -> ToolCall:
+    arguments = block.get("input")
+    return ToolCall(
+        id=block["id"],
+        tool=str(block.get("name") or "tool"),
+        input=arguments if isinstance(arguments, dict) else {},
+        cwd=cwd,
+    )
+
+
+_UNKNOWN_CONTENT = ("", True)
+
+
+def _result(block: dict[str, Any]) -> ToolResult:
+    try:
+        text, has_media = result_text(block.get("content"), "content")
+    except TranscriptError:
+        text, has_media = _UNKNOWN_CONTENT
+    return ToolResult(block["tool_use_id"], text, block.get("is_error") is True, has_media)

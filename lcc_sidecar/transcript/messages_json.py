@@ -1,0 +1,175 @@
+"""The `messages` JSON of the first specification (section 1), read and written.
+
+A transcript is a bare array of messages or `{"messages": [...]}`. Every accepted spelling stands in
+the tables below; unknown fields are carried along untouched. What cannot be read whole is refused,
+with its place: a decision over a half-read transcript could not be checked.
+"""
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lcc_sidecar.errors import TranscriptError
+from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript
+
+CALLS = ("toolUses", "tool_uses", "toolCalls", "tool_calls")
+RESULTS = ("toolResults", "tool_results")
+CALL_ID = ("tool_use_id", "id", "tool_call_id")
+TOOL = ("tool", "name")
+CWD = ("cwd", "workdir")
+IS_ERROR = ("is_error", "isError")
+
+_MISSING = object()
+
+
+def parse_messages(payload: Any) -> Transcript:
+    """Return the transcript that a decoded `messages` payload holds.
+
+    Raise TranscriptError, naming the place, where the payload is not of the specified shape.
+    """
+    return Transcript(
+        tuple(_message(raw, f"messages[{i}]") for i, raw in enumerate(_list(payload)))
+    )
+
+
+def apply_notes(payload: Any, notes: Mapping[str, str]) -> Any:
+    """Return a copy of `payload` in its own spelling with the results named in `notes` replaced."""
+    changed = copy.deepcopy(payload)
+    for message in _list(changed):
+        for raw in _first(message, RESULTS, []) or []:
+            note = notes.get(_first(raw, CALL_ID))
+            if note is not None:
+                raw["text"] = note
+    return changed
+
+
+def messages_to_payload(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """Return messages in the specification's own spelling, the inverse of `parse_messages`."""
+    return [_plain(message) for message in messages]
+
+
+def _plain(message: Message) -> dict[str, Any]:
+    plain: dict[str, Any] = {"role": message.role, "text": message.text}
+    if message.calls:
+        plain["toolUses"] = [
+            {"tool_use_id": call.id, "tool": call.tool, "input": dict(call.input)}
+            | ({"cwd": call.cwd} if call.cwd else {})
+            for call in message.calls
+        ]
+    if message.results:
+        plain["toolResults"] = [
+            {"tool_use_id": result.id, "text": result.text}
+            | ({"is_error": True} if result.is_error else {})
+            for result in message.results
+        ]
+    return plain
+
+
+def _list(payload: Any) -> list[Any]:
+    messages = payload.get("messages") if isinstance(payload, dict) else payload
+    if not isinstance(messages, list):
+        raise TranscriptError(
+            f"the transcript is {_kind(messages)}, not an array of messages or "
+            '{"messages": [...]}'
+        )
+    return messages
+
+
+def _message(raw: Any, at: str) -> Message:
+    if not isinstance(raw, dict):
+        raise TranscriptError(f"{at} is {_kind(raw)}, not an object")
+    role = raw.get("role")
+    if not isinstance(role, str) or not role:
+        raise TranscriptError(f"{at}.role is {_kind(role)}, not a name such as 'user'")
+    if "content" in raw and not any(key in raw for key in ("text", *CALLS, *RESULTS)):
+        raise TranscriptError(
+            f"{at} has 'content' but none of 'text', 'toolUses', 'toolResults': "
+            "give its text as 'text' and its tool blocks as 'toolUses' and 'toolResults'"
+        )
+    text = raw.get("text")
+    if text is not None and not isinstance(text, str):
+        raise TranscriptError(f"{at}.text is {_kind(text)}, not a string")
+    return Message(
+        role=role,
+        text=text or "",
+        calls=tuple(_call(item, place) for item, place in _blocks(raw, CALLS, at)),
+        results=tuple(_result(item, place) for item, place in _blocks(raw, RESULTS, at)),
+    )
+
+
+def _blocks(raw: dict[str, Any], spellings: tuple[str, ...], at: str) -> list[tuple[Any, str]]:
+    for name in spellings:
+        blocks = raw.get(name)
+        if blocks is None:
+            continue
+        if not isinstance(blocks, list):
+            raise TranscriptError(f"{at}.{name} is {_kind(blocks)}, not an array")
+        for i, block in enumerate(blocks):
+            if not isinstance(block, dict):
+                raise TranscriptError(f"{at}.{name}[{i}] is {_kind(block)}, not an object")
+        return [(block, f"{at}.{name}[{i}]") for i, block in enumerate(blocks)]
+    return []
+
+
+def _call(raw: dict[str, Any], at: str) -> ToolCall:
+    arguments = raw.get("input")
+    if arguments is not None and not isinstance(arguments, dict):
+        raise TranscriptError(f"{at}.input is {_kind(arguments)}, not an object")
+    cwd = _first(raw, CWD)
+    return ToolCall(
+        id=_id(raw, at),
+        tool=str(_first(raw, TOOL, "tool")),
+        input=arguments or {},
+        cwd=cwd if isinstance(cwd, str) else None,
+    )
+
+
+def _result(raw: dict[str, Any], at: str) -> ToolResult:
+    text, has_media = result_text(raw.get("text"), f"{at}.text")
+    return ToolResult(_id(raw, at), text, _first(raw, IS_ERROR) is True, has_media)
+
+
+def result_text(content: Any, at: str) -> tuple[str, bool]:
+    """Return the text of a result's content, and whether it holds anything that is not text.
+
+    Content comes as a string, as a list of blocks, as null or not at all (FR-074). Raise
+    TranscriptError, naming `at`, for any other shape.
+    """
+    if content is None:
+        return "", False
+    if isinstance(content, str):
+        return content, False
+    if not isinstance(content, list):
+        raise TranscriptError(f"{at} is {_kind(content)}, not a string or a list of blocks")
+    texts = [text for block in content if (text := _block_text(block)) is not None]
+    return "".join(texts), len(texts) < len(content)
+
+
+def _block_text(block: Any) -> str | None:
+    if isinstance(block, str):
+        return block
+    if isinstance(block, dict) and isinstance(block.get("text"), str):
+        return str(block["text"])
+    return None
+
+
+def _id(raw: dict[str, Any], at: str) -> str:
+    found = _first(raw, CALL_ID)
+    if not isinstance(found, str) or not found:
+        raise TranscriptError(f"{at} has no id: give it as 'tool_use_id' or 'id', a string")
+    return found
+
+
+def _first(raw: dict[str, Any], spellings: tuple[str, ...], default: Any = None) -> Any:
+    for name in spellings:
+        value = raw.get(name, _MISSING)
+        if value is not _MISSING and value is not None:
+            return value
+    return default
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "missing"
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
+    return names.get(type(value), "a number")
