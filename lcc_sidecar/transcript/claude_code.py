@@ -83,7 +83,31 @@ def _live(rows: list[Row | None]) -> list[tuple[int, Row]]:
         if kept and row.uuid == kept[0].anchor_uuid:
             live.update({again.uuid or n: (n, again) for n, again in kept[1]})
             kept = None
-    return list(live.values())
+    return _newest_copies(live.values())
+
+
+def _newest_copies(live: Iterable[tuple[int, Row]]) -> list[tuple[int, Row]]:
+    """Leave out rows that stand again later with a new uuid but the same time and content.
+
+    Some versions write the whole conversation again when a session is resumed, and go on from the
+    copy; the first writing is no longer part of the conversation.
+    """
+    rows = list(live)
+    newest = {_identity(row): number for number, row in rows}
+    return [(number, row) for number, row in rows if newest[_identity(row)] == number]
+
+
+def _identity(row: Row) -> tuple[Any, ...]:
+    content = row.message.content if row.message else None
+    if row.timestamp is None:
+        return (row.uuid, id(row))
+    told = content if isinstance(content, str) else tuple(map(_block_identity, _blocks(row)))
+    return (row.timestamp, row.type, row.message and row.message.id, told)
+
+
+def _block_identity(block: dict[str, Any]) -> tuple[Any, ...]:
+    keys = ("type", "id", "tool_use_id", "text", "thinking")
+    return tuple(value for key in keys if isinstance(value := block.get(key), str))
 
 
 def _is_spoken(row: Row) -> bool:

@@ -52,6 +52,7 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     uuid: str | None = None
     parent_uuid: str | None = None
     session_id: str | None = None
+    timestamp: str | None = None
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
@@ -119,6 +120,7 @@ def _lenient(found: dict[str, Any]) -> Row:
         uuid=_only(found, "uuid", str),
         parent_uuid=_only(found, "parentUuid", str),
         session_id=_only(found, "sessionId", str),
+        timestamp=_only(found, "timestamp", str),
         is_sidechain=_only(found, "isSidechain", bool),
         is_meta=_only(found, "isMeta", bool),
         is_compact_summary=_only(found, "isCompactSummary", bool),

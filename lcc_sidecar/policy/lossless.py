@@ -1,0 +1,105 @@
+"""Which results stand again, word for word, in a later result that is kept.
+
+First specification, "lossless". The search is near-linear: every result that could go offers one
+line, its longest, as an anchor; one pass from the newest result to the oldest looks up where the
+anchors stand and compares whole texts only there.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from lcc_sidecar.limits import ANCHOR_HITS_MAX
+from lcc_sidecar.policy import notes
+from lcc_sidecar.policy.codex_header import comparable
+from lcc_sidecar.policy.decision import Decision
+from lcc_sidecar.policy.protect import is_host_stub
+from lcc_sidecar.transcript.model import ToolResult, Transcript
+
+
+def dedupe(
+    transcript: Transcript, candidates: Collection[str], unavailable: Collection[str]
+) -> dict[str, Decision]:
+    """Return a decision for each candidate whose text a later, kept result holds.
+
+    `candidates` are ids of calls whose results may go; results in `unavailable` are neither
+    replaced nor pointed at.
+    """
+    ambiguous = transcript.ambiguous_ids()
+    results = [
+        result
+        for _, result in transcript.results()
+        if result.id not in ambiguous and result.id not in unavailable and _is_comparable(result)
+    ]
+    needles = {r.id for r in results if r.id in candidates and len(r.text) > notes.SHORTEST}
+    kept = _KeptTexts({_anchor(r.text) for r in results if r.id in needles})
+    found: dict[str, Decision] = {}
+    for result in reversed(results):
+        decision = kept.find(result) if result.id in needles else None
+        if decision is not None:
+            found[result.id] = decision
+        else:
+            kept.add(result)
+    return found
+
+
+class _KeptTexts:
+    """The results kept so far, later ones first, found by their whole text or by an anchor line."""
+
+    def __init__(self, anchors: set[str]) -> None:
+        self._anchors = anchors
+        self._by_text: dict[tuple[bool, str], str] = {}
+        self._by_anchor: dict[tuple[bool, str], list[tuple[ToolResult, int]]] = defaultdict(list)
+
+    def add(self, result: ToolResult) -> None:
+        self._by_text[result.is_error, comparable(result.text)] = result.id
+        lines = result.text.split("\n")
+        here = self._anchors.intersection(lines)
+        if not here:
+            return
+        at = 0
+        for line in lines:
+            if line in here:
+                self._by_anchor[result.is_error, line].append((result, at))
+            at += len(line) + 1
+
+    def find(self, result: ToolResult) -> Decision | None:
+        """Return the decision that a kept text allows for an earlier result, the nearest first."""
+        same = self._by_text.get((result.is_error, comparable(result.text)))
+        if same is not None:
+            note = notes.identical(same)
+            return _decision(result, note, "identical_output_kept_later", same)
+        anchor = _anchor(result.text)
+        offset = ("\n" + result.text + "\n").index("\n" + anchor + "\n")
+        hits = self._by_anchor.get((result.is_error, anchor), [])
+        for target, at in reversed(hits[-ANCHOR_HITS_MAX:]):
+            start = at - offset
+            if start >= 0 and _stands_at(target.text, result.text, start):
+                first = target.text.count("\n", 0, start) + 1
+                note = notes.lines_of(target.id, first, first + result.text.count("\n"))
+                return _decision(result, note, "output_lines_of_later", target.id)
+        return None
+
+
+def _decision(result: ToolResult, note: str | None, reason: str, kept_at: str) -> Decision | None:
+    if note is None or len(note) >= len(result.text):
+        return None
+    return Decision(result.id, "dedupe", reason, note=note, kept_at=kept_at)
+
+
+def _stands_at(text: str, wanted: str, start: int) -> bool:
+    """Return whether whole lines of `text`, from offset `start` on, are exactly `wanted`."""
+    end = start + len(wanted)
+    return (
+        (start == 0 or text[start - 1] == "\n")
+        and (end == len(text) or text[end : end + 1] == "\n")
+        and text.startswith(wanted, start)
+    )
+
+
+def _anchor(text: str) -> str:
+    """Return the longest line: the one least likely to stand in many other results."""
+    return max(text.split("\n"), key=len)
+
+
+def _is_comparable(result: ToolResult) -> bool:
+    return not (result.has_media or notes.is_note(result.text) or is_host_stub(result.text))

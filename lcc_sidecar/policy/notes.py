@@ -1,0 +1,65 @@
+"""The exact strings that stand where a result stood: all of them are written and parsed here.
+
+DESIGN section 5 and the first specification ("Offline policy") give their wording. A value that
+would make a note ambiguous or unsafe to show cannot be written: the functions return None then, and
+the result is kept (`keep_unprintable`).
+"""
+
+import re
+import unicodedata
+
+_VERIFIED = "; content verified on disk at compaction time"
+_PLAIN_PATH = re.compile(r"(?:(?! \(lines | to recover)[^\]])+")
+_PLAIN_COMMAND = re.compile(r"[^`]+")
+_PLAIN_ID = re.compile(r"[^\]\s]+")
+
+_NOTE = re.compile(
+    r"\[identical output kept at (?P<identical>[^\]\s]+)\]"
+    r"|\[output = lines \d+-\d+ of (?P<lines>[^\]\s]+)\]"
+    r"|\[removed: re-read [^\]]+ to recover(?:" + re.escape(_VERIFIED) + r")?\]"
+    r"|\[removed: re-run `[^`]+` to recover\]"
+)
+
+SHORTEST = len("[output = lines 1-1 of x]")
+
+
+def identical(kept_at: str) -> str | None:
+    return f"[identical output kept at {kept_at}]" if _is_plain(kept_at, _PLAIN_ID) else None
+
+
+def lines_of(kept_at: str, first: int, last: int) -> str | None:
+    if not _is_plain(kept_at, _PLAIN_ID):
+        return None
+    return f"[output = lines {first}-{last} of {kept_at}]"
+
+
+def re_read(path: str, lines: tuple[int, int] | None, *, verified: bool) -> str | None:
+    """Return the note that sends the reader to a file, whole or (1-based, inclusive) lines."""
+    if not _is_plain(path, _PLAIN_PATH):
+        return None
+    where = f"{path} (lines {lines[0]}-{lines[1]})" if lines else path
+    return f"[removed: re-read {where} to recover{_VERIFIED if verified else ''}]"
+
+
+def re_run(command: str) -> str | None:
+    if not _is_plain(command, _PLAIN_COMMAND):
+        return None
+    return f"[removed: re-run `{command}` to recover]"
+
+
+def is_note(text: str) -> bool:
+    """Return whether `text` is a note as a whole. A note once written is never written anew."""
+    return text.startswith("[") and _NOTE.fullmatch(text) is not None
+
+
+def kept_at(text: str) -> str | None:
+    """Return the id of the result that a note points at, if it points at one."""
+    found = _NOTE.fullmatch(text) if text.startswith("[") else None
+    return (found["identical"] or found["lines"]) if found else None
+
+
+def _is_plain(value: str, allowed: re.Pattern[str]) -> bool:
+    # Category C: control and format characters, lone surrogates, unassigned code points.
+    return allowed.fullmatch(value) is not None and not any(
+        unicodedata.category(char).startswith("C") or char in "\u2028\u2029" for char in value
+    )

@@ -1,0 +1,145 @@
+"""What a call reads: its file and lines, or its shell command, from the call and result alone."""
+
+import os.path
+import re
+from dataclasses import dataclass
+
+from lcc_sidecar.policy.codex_header import without_header
+from lcc_sidecar.policy.readonly_commands import plain_words
+from lcc_sidecar.transcript.model import Pair, ToolCall
+
+FILE_TOOLS = frozenset({"Read", "View", "view", "read_file", "ReadFile"})
+SHELL_TOOLS = frozenset({"Bash", "bash", "shell", "exec_command", "local_shell"})
+_PATH_KEYS = ("file_path", "path", "filename")
+_NUMBERED = re.compile(r" *(\d+)(?:\t|→)")
+_SED_RANGE = re.compile(r"(\d+)(?:,(\d+))?p")
+_HEAD_COUNT = re.compile(r"(?:-n|--lines=|-)(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """One read of one file. `path` may be relative; lines are what the call asked for, if it did.
+
+    `last` of None with a `first` means: to the end, or as far as the tool showed.
+    """
+
+    path: str
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The text that a read showed, and the line numbers it showed with it (1-based, inclusive)."""
+
+    body: str
+    first: int | None = None
+    last: int | None = None
+
+
+def shell_command(call: ToolCall) -> str | None:
+    """Return the command line of a shell call, else None."""
+    if call.tool not in SHELL_TOOLS:
+        return None
+    for key in ("command", "cmd"):
+        value = call.input.get(key)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return None
+
+
+def working_directory(call: ToolCall) -> str | None:
+    """Return the absolute directory that a call ran in, if the record says it."""
+    for value in (call.input.get("workdir"), call.input.get("cwd"), call.cwd):
+        if isinstance(value, str) and os.path.isabs(value):
+            return value
+    return None
+
+
+def file_read(call: ToolCall) -> FileRead | None:
+    """Return the one file that a call reads, else None."""
+    if call.tool in FILE_TOOLS:
+        return _tool_read(call)
+    command = shell_command(call)
+    words = plain_words(command) if command else None
+    return _shell_read(words) if words else None
+
+
+def absolute_path(read: FileRead, call: ToolCall) -> str | None:
+    """Return the absolute path of a read; None where the record does not say it."""
+    if os.path.isabs(read.path):
+        return read.path
+    cwd = working_directory(call)
+    return os.path.join(cwd, read.path) if cwd else None
+
+
+def shown(pair: Pair, read: FileRead) -> Shown:
+    """Return what the result shows of the file, without what the tool added.
+
+    Line number prefixes of a read tool and a Codex exec header are taken off, nothing else (first
+    specification, "disk").
+    """
+    if pair.call.tool in FILE_TOOLS:
+        numbered = _numbered(pair.result.text)
+        if numbered:
+            return numbered
+    body = without_header(pair.result.text)
+    if read.first is None:
+        return Shown(body)
+    return Shown(body, read.first, read.first + body.count("\n"))
+
+
+def _tool_read(call: ToolCall) -> FileRead | None:
+    path = next((v for key in _PATH_KEYS if isinstance(v := call.input.get(key), str) and v), None)
+    if path is None or call.input.get("pages"):
+        return None
+    offset, limit = call.input.get("offset"), call.input.get("limit")
+    if not offset and not limit:
+        return FileRead(path)
+    first = offset if isinstance(offset, int) and offset > 0 else 1
+    return FileRead(path, first, first + limit - 1 if isinstance(limit, int) else None)
+
+
+def _shell_read(words: list[str]) -> FileRead | None:
+    """Return the file of `cat FILE`, `head [-n N] FILE` or `sed -n 'a,bp' FILE`."""
+    name, *rest = words
+    if name == "cat" and len(rest) == 1:
+        return _of(rest[0])
+    if name == "head":
+        return _head(rest)
+    if name == "sed" and len(rest) == 3 and rest[0] == "-n":  # noqa: PLR2004
+        found = _SED_RANGE.fullmatch(rest[1])
+        if found:
+            return _of(rest[2], int(found[1]), int(found[2] or found[1]))
+    return None
+
+
+def _head(rest: list[str]) -> FileRead | None:
+    count = 10
+    if len(rest) == 3 and rest[0] == "-n" and rest[1].isdecimal():  # noqa: PLR2004
+        count, rest = int(rest[1]), rest[2:]
+    elif len(rest) == 2 and (found := _HEAD_COUNT.fullmatch(rest[0])):  # noqa: PLR2004
+        count, rest = int(found[1]), rest[1:]
+    return _of(rest[0], 1, count) if len(rest) == 1 and count else None
+
+
+def _of(path: str, first: int | None = None, last: int | None = None) -> FileRead | None:
+    """Return the read of a path that is one file's name as it stands, without shell expansion."""
+    is_name = not path.startswith(("-", "~")) and not set(path) & set("*?[")
+    return FileRead(path, first, last) if is_name and path else None
+
+
+def _numbered(text: str) -> Shown | None:
+    """Return the body of a text whose every line carries its number, counting up by one."""
+    head = _NUMBERED.match(text)
+    if not head:
+        return None
+    first = number = int(head[1])
+    bodies = []
+    for line in text.split("\n"):
+        found = _NUMBERED.match(line)
+        if not found or int(found[1]) != number:
+            return None
+        bodies.append(line[found.end() :])
+        number += 1
+    return Shown("\n".join(bodies), first, number - 1)

@@ -1,0 +1,31 @@
+"""Which contract each rules mode is held to. A new mode is a new file and one line here."""
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.verify.lossless import verify_lossless
+from lcc_sidecar.verify.recoverable import verify_recoverable
+
+
+class Verifier(Protocol):
+    """Judge a compaction from its two transcripts; return the violations, none for a pass."""
+
+    def __call__(
+        self, original: Transcript, compacted: Transcript, *, allow_command_pointers: bool
+    ) -> list[str]: ...
+
+
+def _lossless(
+    original: Transcript,
+    compacted: Transcript,
+    *,
+    allow_command_pointers: bool,  # noqa: ARG001 - no pointer of this mode names a command
+) -> list[str]:
+    return verify_lossless(original, compacted)
+
+
+VERIFIERS: Final[Mapping[str, Verifier]] = {
+    "lossless": _lossless,
+    "recoverable": verify_recoverable,
+}
