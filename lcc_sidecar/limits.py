@@ -46,3 +46,23 @@ REQUEST_MAX_BYTES = COMPACT_STDIN_MAX_BYTES + 4096  # the largest request and it
 REPLY_MAX_BYTES = 4_000_000  # the client cuts a process's stdout at 4 MiB
 SOCKET_PATH_MAX_BYTES = 100  # sun_path holds 104 on macOS, 108 on Linux, with a closing NUL
 TOKEN_BYTES = 32  # 256 bits, where loopback TCP stands in for a Unix socket
+
+# --- sidecar ---
+IDLE_EXIT_SECONDS = 30 * 60.0  # a pause at lunch keeps the index warm; a night does not
+TICK_SECONDS = 1.0  # how soon it notices that it is idle or was replaced; one wake-up costs 50 us
+CONNECTIONS_MAX = 32  # twenty hooks at once have been seen; the rest wait in the queue
+BACKLOG_MAX = 128  # callers that wait for a connection
+REQUEST_READ_SECONDS = 20.0  # 60 MB over a Unix socket take 0.1 s
+DRAIN_SECONDS = 60.0  # 300 MB are indexed in under a second
+LEAVE_SECONDS = 5.0  # how long a stopping sidecar waits for answers under way
+TAKE_OVER_SECONDS = 8.0  # how long a new one waits for the lock; more than LEAVE_SECONDS
+SIDECAR_LOG_MAX_BYTES = 256 * 1024  # some hundred reports; then one older file beside it
+
+# --- sessions the sidecar follows ---
+SESSIONS_MAX = 16  # people work in a handful at a time; the rest is read again when it comes back
+INDEXED_ROWS_MAX = 200_000  # over all sessions; some 450 bytes each, about 90 MB
+READ_CHUNK_BYTES = 4 * 1024 * 1024  # read at a time; more brings no speed and holds more memory
+LINE_MAX_BYTES = 256 * 1024 * 1024  # a longer line is no row; it is passed over
+ANCHOR_BYTES = 4096  # at both ends of what was read: tells a grown file from a replaced one
+SETTLE_SECONDS = 10.0  # after a nudge the file is looked at until it was quiet for so long (FR-077)
+SESSION_ID_MAX_CHARS = 128  # a UUID has 36
