@@ -66,3 +66,6 @@ LINE_MAX_BYTES = 256 * 1024 * 1024  # a longer line is no row; it is passed over
 ANCHOR_BYTES = 4096  # at both ends of what was read: tells a grown file from a replaced one
 SETTLE_SECONDS = 10.0  # after a nudge the file is looked at until it was quiet for so long (FR-077)
 SESSION_ID_MAX_CHARS = 128  # a UUID has 36
+
+# --- live compaction ---
+LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for
