@@ -71,9 +71,7 @@ def as_read(text: str) -> str:
     return text
 
 
-def _riders(
-    rows: Sequence[LiveRow], session: SessionIndex
-) -> Iterator[tuple[int, IndexedRow]]:
+def _riders(rows: Sequence[LiveRow], session: SessionIndex) -> Iterator[tuple[int, IndexedRow]]:
     """Yield every row of the file that hangs on one of `rows`, with that row's index.
 
     Riders hang on riders; some hang on records of the client that are no rider themselves. A

@@ -4,15 +4,15 @@ Decisions go back, never messages: the client cuts what a process prints, and th
 Whatever is not certain is left to the client's own summary (`fell_back`).
 """
 
-import os
 import re
 import time
-from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from lcc_sidecar.compaction import Compaction, compact
+from lcc_sidecar.compaction import compact
 from lcc_sidecar.errors import LiveCompactionError
 from lcc_sidecar.limits import LEAST_SHARE_PERCENT, SESSION_ID_MAX_CHARS
 from lcc_sidecar.options import Options
@@ -61,18 +61,71 @@ def answer(request: dict[str, Any], session: SessionIndex | None) -> Reply:
     try:
         asked = msgspec.convert({k: v for k, v in request.items() if k != "rows"}, Asked)
         rows = read_rows(request.get("rows"))
-        index = _index_for(asked, session)
-        newest = read_newest(rows, asked.newest)
-        media = media_notes(rows, index, newest.contents)
-        carried = carried_rows(rows, index, newest.riders)
-        compaction = _compact(rows, index, asked)
+        made = _decide(rows, _index_for(asked, session), asked)
     except msgspec.ValidationError as error:
         return _fell_back("bad_request", str(error))
     except LiveCompactionError as error:
         return _fell_back(error.reason, str(error))
     except OSError as error:
         return _fell_back("unreadable_file", f"the session file cannot be read: {error.strerror}")
-    return _reply(rows, compaction, {**_unpinned(rows, compaction), **media}, carried, asked, started)
+    share = made.share
+    if share <= 0:
+        return _too_little("nothing_to_prune", share)
+    if share < asked.options.least_share:
+        return _too_little("too_little", share)
+    return made.reply(time.perf_counter() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What the mod is told: notes by tool_use_id, rows to put in, assistant rows to leave."""
+
+    before: Transcript
+    notes: dict[str, str]
+    carried: list[Carried]
+    kept_from: int | None
+
+    @property
+    def after(self) -> Transcript:
+        return self.before.with_notes(self.notes)
+
+    @property
+    def share(self) -> float:
+        """Return what is freed, in percent of the conversation's characters."""
+        before, after = (sum(map(len, state.texts())) for state in (self.before, self.after))
+        return 100 * (before - after) / before if before else 0.0
+
+    def reply(self, took_s: float) -> Reply:
+        counter = token_counter("estimate")
+        before, after = (counter.count(state.texts()) for state in (self.before, self.after))
+        return {
+            "ok": True,
+            "outcome": "replaced",
+            "notes": self.notes,
+            "carry": [{"after": row.after, "text": row.text} for row in self.carried],
+            **({} if self.kept_from is None else {"kept_from": self.kept_from}),
+            "receipt": receipts.replaced(before - after, took_s, self.notes.values()),
+            "tokens_before": before,
+            "tokens_after": after,
+        }
+
+
+def _decide(rows: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) -> _Decided:
+    def message_id(row: LiveRow) -> str | None:
+        known = index.rows.get(row.handle) if row.handle else None
+        return known.message_id if known else None
+
+    loop = newest_group(rows, message_id)
+    newest = read_newest(rows, loop, asked.newest)
+    media = media_notes(rows, index, newest.contents)
+    carried = carried_rows(rows, index, newest.riders)
+    transcript = to_transcript(rows, message_id)
+    # Results of an open tool loop are left whole: the model has not read them yet.
+    unread = {result.id for i in (loop[1] if loop else ()) for result in rows[i].results}
+    notes = {
+        key: note for key, note in _notes(rows, transcript, asked).items() if key not in unread
+    }
+    return _Decided(transcript, {**notes, **media}, carried, loop[0].start if loop else None)
 
 
 def _index_for(asked: Asked, session: SessionIndex | None) -> SessionIndex:
@@ -84,68 +137,26 @@ def _index_for(asked: Asked, session: SessionIndex | None) -> SessionIndex:
         if session is None:
             raise LiveCompactionError("no_file", "the session has no file to check against")
         return session
-    if not _AGENT_ID.fullmatch(asked.agent_id) or not os.path.isabs(asked.transcript_path):
+    if not _AGENT_ID.fullmatch(asked.agent_id) or not Path(asked.transcript_path).is_absolute():
         raise LiveCompactionError("no_file", "the subagent's file is not to be found")
-    folder = os.path.splitext(asked.transcript_path)[0]
-    path = os.path.join(folder, "subagents", f"agent-{asked.agent_id}.jsonl")
-    index = SessionIndex(asked.agent_id, path)
+    folder = Path(asked.transcript_path).with_suffix("")
+    index = SessionIndex(asked.agent_id, folder / "subagents" / f"agent-{asked.agent_id}.jsonl")
     index.update()
     return index
 
 
-def _compact(rows: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) -> Compaction:
-    def message_id(row: LiveRow) -> str | None:
-        known = index.rows.get(row.handle) if row.handle else None
-        return known.message_id if known else None
-
+def _notes(rows: tuple[LiveRow, ...], transcript: Transcript, asked: Asked) -> dict[str, str]:
+    """Return what the pass puts in the place of results, by tool_use_id."""
     words = next((row.text for row in reversed(rows) if row.is_kept and row.text), "")
     options = Options(
         question="\n".join(filter(None, (asked.instructions, words))),
         rules_mode="lossless" if asked.options.mode == "lossless" else "recoverable",
         workspace_root=asked.cwd,
     )
-    compaction = compact(to_transcript(rows, message_id), options)
+    compaction = compact(transcript, options)
     if compaction.report["degraded"]:
         raise LiveCompactionError("not_verified", "the pass did not hold its own contract")
-    return compaction
-
-
-def _unpinned(rows: tuple[LiveRow, ...], compaction: Compaction) -> dict[str, str]:
-    """Return the pass's notes but those on the open tool loop: the model has not read it yet."""
-    group = newest_group(rows)
-    unread = {r.id for index in group[1] for r in rows[index].results} if group else set()
-    return {key: note for key, note in compaction.notes.items() if key not in unread}
-
-
-def _reply(  # noqa: PLR0913 - all that the pass has come to
-    rows: tuple[LiveRow, ...],
-    compaction: Compaction,
-    notes: Mapping[str, str],
-    carried: list[Carried],
-    asked: Asked,
-    started: float,
-) -> Reply:
-    before = Transcript(tuple(to_transcript(rows, lambda _: None).messages))
-    after = before.with_notes(notes)
-    sizes = [sum(map(len, transcript.texts())) for transcript in (before, after)]
-    share = 100 * (sizes[0] - sizes[1]) / sizes[0] if sizes[0] else 0.0
-    if not notes or sizes[1] >= sizes[0]:
-        return _too_little("nothing_to_prune", share)
-    if share < asked.options.least_share:
-        return _too_little("too_little", share)
-    counter = token_counter("estimate")
-    tokens = [counter.count(transcript.texts()) for transcript in (before, after)]
-    return {
-        "ok": True,
-        "outcome": "replaced",
-        "notes": dict(notes),
-        "carry": [{"after": carry.after, "text": carry.text} for carry in carried],
-        "receipt": receipts.replaced(
-            tokens[0] - tokens[1], time.perf_counter() - started, notes.values()
-        ),
-        "tokens_before": tokens[0],
-        "tokens_after": tokens[1],
-    }
+    return compaction.notes
 
 
 def _too_little(outcome: str, share: float) -> Reply:
@@ -156,5 +167,3 @@ def _too_little(outcome: str, share: float) -> Reply:
 def _fell_back(reason: str, message: str) -> Reply:
     receipt = receipts.fell_back(message)
     return {"ok": True, "outcome": "fell_back", "receipt": receipt, "reason": reason}
-
-

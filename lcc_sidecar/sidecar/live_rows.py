@@ -66,22 +66,27 @@ def runs(rows: Sequence[LiveRow]) -> Iterator[range]:
             start = index
 
 
-def newest_group(rows: Sequence[LiveRow]) -> tuple[range, range] | None:
+MessageId = Callable[[LiveRow], str | None]
+
+
+def newest_group(rows: Sequence[LiveRow], message_id: MessageId) -> tuple[range, range] | None:
     """Return the assistant rows and the user rows of a tool loop that is still open.
 
-    That is: the newest assistant rows hold calls, and nothing but user rows follows. None if the
-    model has spoken its last word, so that a turn is over.
+    That is: the newest response holds calls, and nothing but user rows follows. None if the model
+    has spoken its last word, so that a turn is over. The provider wants that response back whole,
+    with its thinking (client contract, section 13).
     """
     all_runs = list(runs(rows))
     if len(all_runs) < 2 or rows[-1].role != "user":  # noqa: PLR2004 - a group is two runs
         return None
-    assistant, user = all_runs[-2:]
-    return (assistant, user) if any(rows[index].uses for index in assistant) else None
+    spoken, answered = all_runs[-2:]
+    newest = message_id(rows[spoken[-1]])
+    while newest and message_id(rows[spoken.start]) not in (newest, None):
+        spoken = spoken[1:]
+    return (spoken, answered) if any(rows[index].uses for index in spoken) else None
 
 
-def to_transcript(
-    rows: Sequence[LiveRow], message_id: Callable[[LiveRow], str | None]
-) -> Transcript:
+def to_transcript(rows: Sequence[LiveRow], message_id: MessageId) -> Transcript:
     """Return the rows as API messages.
 
     User rows that follow one another are one message. So are assistant rows, unless the session
@@ -96,9 +101,7 @@ def to_transcript(
     return Transcript(tuple(messages))
 
 
-def _responses(
-    run: list[LiveRow], message_id: Callable[[LiveRow], str | None]
-) -> Iterable[list[LiveRow]]:
+def _responses(run: list[LiveRow], message_id: MessageId) -> Iterable[list[LiveRow]]:
     if run[0].role == "user":
         return [run]
     parts: list[list[LiveRow]] = []

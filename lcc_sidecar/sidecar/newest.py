@@ -11,7 +11,7 @@ from typing import Any
 
 from lcc_sidecar.errors import LiveCompactionError
 from lcc_sidecar.sidecar.carry import as_read
-from lcc_sidecar.sidecar.live_rows import LiveRow, newest_group
+from lcc_sidecar.sidecar.live_rows import LiveRow
 
 _REMINDER = "<system-reminder>"
 _GAP = "\n\n"  # between reminders that the client folds into one text
@@ -29,13 +29,13 @@ class Newest:
     contents: dict[str, Any] = field(default_factory=dict)
 
 
-def read_newest(rows: Sequence[LiveRow], message: Any) -> Newest:
-    """Return what hangs on the results of the open tool loop; nothing if no loop is open.
+def read_newest(rows: Sequence[LiveRow], group: tuple[range, range] | None, message: Any) -> Newest:
+    """Return what hangs on the results of an open tool loop; nothing if no loop is open.
 
-    `message` is the list of blocks of the newest user message. Raise LiveCompactionError if it does
-    not hold every result of the loop, or holds something that cannot be told apart from them.
+    `group` holds the loop's rows. `message` is the list of blocks of the newest user message. Raise
+    LiveCompactionError if it does not hold every result of the loop, or holds something that cannot
+    be told apart from them.
     """
-    group = newest_group(rows)
     if group is None:
         return Newest()
     if not isinstance(message, list) or not all(isinstance(block, dict) for block in message):
@@ -50,7 +50,9 @@ def read_newest(rows: Sequence[LiveRow], message: Any) -> Newest:
     if not texts.keys() <= contents.keys():
         raise LiveCompactionError("newest_unknown", "the newest message lacks a result")
     last = max(index for index in user if rows[index].results)
-    riders = {index: [] for index in (*assistant, *user) if not rows[index].is_kept}
+    riders: dict[int, list[str]] = {
+        index: [] for index in (*assistant, *user) if not rows[index].is_kept
+    }
     kept = [rows[index].text.strip() for index in user if rows[index].is_kept]
     own: dict[str, Any] = {}
     for result_id, text in texts.items():
