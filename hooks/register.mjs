@@ -24,7 +24,7 @@ export const register = (on, options) => {
 }
 
 /** The sidecar's reply, or undefined if there is no whole one. */
-const answerTo = async ($, request) => {
+async function answerTo($, request) {
   if (!request) return undefined
   const command = [...interpreter, `${$.plugin.root}/hooks/compact.py`]
   const stdin = JSON.stringify(request)
@@ -40,7 +40,7 @@ const answerTo = async ($, request) => {
  * Only if they asked for the compaction, far from the limit. Auto-compaction is never held up: it
  * comes near the limit, where a conversation that is not compacted dies.
  */
-const isToBeSkipped = async ($, e, reply, options) => {
+async function isToBeSkipped($, e, reply, options) {
   const isTooLittle = reply?.outcome === 'too_little' || reply?.outcome === 'nothing_to_prune'
   if (!isTooLittle || options?.too_little !== 'skip' || e.trigger !== 'manual') return false
   const { context } = await $.session.usage()

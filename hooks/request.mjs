@@ -1,7 +1,7 @@
 /** What the sidecar is asked: the conversation, as little of it as decides. */
 
 /** The request for a compaction, or undefined where its files are not on this machine. */
-export const requestFrom = async ($, e, options) => {
+export async function requestFrom($, e, options) {
   const { transcriptPath, isWorkspaceRemote } = await $.session.info()
   if (isWorkspaceRemote || !transcriptPath) return undefined
   return {
@@ -36,7 +36,7 @@ const slim = ({ role, text, toolUses, toolResults, handle }) => ({
  * In the middle of a turn the session file may not have it yet, with the images in it and the
  * words that hang on it.
  */
-const newestResults = async ($, e) => {
+async function newestResults($, e) {
   const lastSpoken = e.messages.findLastIndex(row => row.role === 'assistant')
   if (!e.messages.slice(lastSpoken + 1).some(row => row.toolResults?.length)) return undefined
   const whose = e.agentId === undefined ? {} : { agentId: e.agentId }
