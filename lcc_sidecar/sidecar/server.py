@@ -77,9 +77,6 @@ class Server:
             self.leave()
             self._listener.close()
             self._wait_for_answers()
-            self._indexer.stop()
-            if self._watch:
-                self._watch.stop()
 
     def leave(self) -> None:
         """Take no more callers. First: whoever comes from now on shall find nobody, not silence."""
