@@ -74,9 +74,23 @@ def build_report(
         "messages_after": len(after.messages),
         "tool_calls_total": sum(1 for _ in before.calls()),
         **_counts(scored),
+        "window": _window(before, after),
         "warnings": _warnings(outcome, scored),
         "decisions": decisions,
     }
+
+
+def _window(before: Transcript, after: Transcript) -> dict[str, list[int]]:
+    """Return what fills the window, in characters before and after: words, inputs, results."""
+    parts: dict[str, list[int]] = {"words": [0, 0], "inputs": [0, 0]}
+    tools = {call.id: call.tool for _, call in before.calls()}
+    for side, transcript in enumerate((before, after)):
+        parts["words"][side] = sum(len(message.text) for message in transcript.messages)
+        parts["inputs"][side] = sum(len(call.input_json()) for _, call in transcript.calls())
+        for _, result in transcript.results():
+            name = f"{tools.get(result.id, 'other')} results"
+            parts.setdefault(name, [0, 0])[side] += len(result.text)
+    return parts
 
 
 class _Sizes:
