@@ -50,7 +50,7 @@ def make(venv: Path) -> str:
     python = python_of(venv)
     try:
         version = prove(python)
-        _run([python, "-I", "-m", "pip", "--version"], "pip does not answer")
+        pip(python, "--version", what="pip does not answer")
     except InstallError:
         venv.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _run(
@@ -74,19 +74,19 @@ def gather_wheels(python: Path, source: Path, wheels: Path, given: Path | None) 
     links = [part for folder in folders for part in ("--find-links", folder)]
     fresh = wheels.with_name("wheels.new")
     shutil.rmtree(fresh, ignore_errors=True)
-    command = [python, "-I", "-m", "pip", "wheel", "--quiet", "--wheel-dir", fresh, *links]
+    command = ("wheel", "--quiet", "--wheel-dir", str(fresh), *links)
     came_from = " and ".join(folders)
     try:
         if not folders:
             raise InstallError("no wheels at hand")  # noqa: TRY301 - the same way on as below
-        _run([*command, "--no-index", *wanted], "a wheel is missing")
+        pip(python, *command, "--no-index", *wanted, what="a wheel is missing")
     except InstallError:
         came_from = "the package index"
         help_ = (
             "the packages could not be fetched; without a network, say where their wheels are: "
             "python3 install --wheels DIR"
         )
-        _run([*command, "--retries", "1", *wanted], help_)
+        pip(python, *command, "--retries", "1", *wanted, what=help_)
     shutil.rmtree(wheels, ignore_errors=True)
     fresh.rename(wheels)
     return came_from
@@ -94,16 +94,21 @@ def gather_wheels(python: Path, source: Path, wheels: Path, given: Path | None) 
 
 def install(python: Path, wheels: Path) -> None:
     """Install the package, and what it needs, from `wheels` alone."""
-    pip = [python, "-I", "-m", "pip", "install", "--quiet", "--no-index", "--find-links", wheels]
-    _run([*pip, "lcc-sidecar"], "the package could not be installed")
+    common = ("install", "--quiet", "--no-index", "--find-links", str(wheels), "lcc-sidecar")
+    pip(python, *common, what="the package could not be installed")
     # The same version again, from a source tree that may have changed.
-    _run([*pip, "--force-reinstall", "--no-deps", "lcc-sidecar"], "the package was not replaced")
+    pip(python, *common, "--force-reinstall", "--no-deps", what="the package was not replaced")
 
 
 def clean_environment() -> dict[str, str]:
     """Return the environment for pip: the person's own, but for what would mislead it."""
     kept = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
     return kept | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+
+
+def pip(python: Path, *arguments: str, what: str) -> None:
+    """Run pip in the venv. Raise InstallError, saying `what` is wrong and what pip says."""
+    _run([python, "-I", "-m", "pip", *arguments], what)
 
 
 def _run(command: list[str | Path], what: str) -> None:

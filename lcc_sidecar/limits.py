@@ -78,4 +78,6 @@ SETTINGS_EDIT_TRIES_MAX = 20  # how often somebody else may write just before we
 PROBE_SECONDS = 20.0  # an interpreter that starts answers in 0.1 s; a cold disk takes seconds
 PACKAGES_SECONDS = 900.0  # 45 MB of wheels over a slow line
 INSTALL_WAIT_SECONDS = 900.0  # another install on its way takes as long at most
+LCC_SECONDS = 120.0  # a sample takes half a second; the largest real sessions some more
+SESSION_HEAD_ROWS_MAX = 50  # rows looked at for the session's folder; it stands in the first few
 CLIENT_ANSWER_SECONDS = 20.0  # `claude --version` takes 0.1 s
