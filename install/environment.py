@@ -42,6 +42,11 @@ def prove(python: Path) -> str:
     return ".".join(map(str, version))
 
 
+def ask(python: Path, program: str) -> str:
+    """Return what a one-line program prints in the venv. Raise InstallError if it fails."""
+    return _run([python, "-I", "-c", program], "the package does not load").strip()
+
+
 def make(venv: Path) -> str:
     """Make the venv, or keep the one that is there and works; return its Python's version.
 
@@ -111,7 +116,7 @@ def pip(python: Path, *arguments: str, what: str) -> None:
     _run([python, "-I", "-m", "pip", *arguments], what)
 
 
-def _run(command: list[str | Path], what: str) -> None:
+def _run(command: list[str | Path], what: str) -> str:
     try:
         done = subprocess.run(
             command,
@@ -126,3 +131,4 @@ def _run(command: list[str | Path], what: str) -> None:
     if done.returncode != 0:
         said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
         raise InstallError(f"{what}:\n" + "\n".join(f"    {line}" for line in said[-8:]))
+    return done.stdout.decode(errors="replace")

@@ -17,6 +17,8 @@ from lcc_sidecar.limits import INSTALL_WAIT_SECONDS
 from lcc_sidecar.near import lock
 from lcc_sidecar.paths import data_dir
 
+_ASK_CACHE = "from lcc_sidecar.transcript.tokens import cache_folder; print(cache_folder())"
+
 SOURCE = Path(__file__).resolve().parent.parent
 
 
@@ -124,15 +126,16 @@ def _check_settings(to: Places) -> tuple[str | None, str]:
 def _register(to: Places) -> None:
     known = record.read()
     registrations = dict(known.get("registrations", {}))
-    new = {**known, "python": str(to.python), "version": __version__}
-    record.write({**new, "registrations": registrations})
+    cache = environment.ask(to.python, _ASK_CACHE)
+    new = {**known, "python": str(to.python), "version": __version__, "cache": cache}
+    record.write({**new, "registrations": registrations})  # near/start reads it from now on
     key = str(to.settings)
     registrations[key] = registration.register(to.settings, to.plugin, registrations.get(key))
     record.write({**new, "registrations": registrations})
 
 
 def _command_link(to: Places) -> Path | None:
-    """Return where `lcc` can be linked so that a shell finds it; None if nowhere, or it is taken."""
+    """Return where a link to `lcc` is found by a shell; None if nowhere, or the name is taken."""
     folder = Path("~/.local/bin").expanduser()
     on_path = str(folder) in os.environ.get("PATH", "").split(os.pathsep)
     link = folder / "lcc"
@@ -168,8 +171,6 @@ def _closing(to: Places) -> None:
     print(lcc.run(to.python, "doctor", may_fail=True))
     found = shutil.which("lcc")
     is_found = found is not None and Path(found).resolve() == to.command.resolve()
-    print(
-        "Next: start Claude Code anew, or type /reload-plugins in a running session; then /compact."
-    )
+    print("Next: start Claude Code, or type /reload-plugins in a session that runs; then /compact.")
     print(f"Look: {'lcc' if is_found else to.command} doctor")
     print(f"Undo: {Path(sys.executable).name} {SOURCE / 'install'} uninstall")

@@ -28,7 +28,7 @@ def write(source: Path, plugin: Path, python: Path) -> int:
         if file.name == "hooks.json":
             content = _with_python(content, python)
         elif file.name == "interpreter.mjs":
-            content = _interpreter_module(content, python)
+            content = _interpreter_module(python)
         _replace(plugin / file.relative_to(source), content)
     kept = {plugin / file.relative_to(source) for file in files}
     for old in sorted(plugin.rglob("*.*")):
@@ -47,15 +47,13 @@ def _with_python(content: bytes, python: Path) -> bytes:
     return json.dumps(hooks, indent=2).encode() + b"\n"
 
 
-def _interpreter_module(content: bytes, python: Path) -> bytes:
-    name = json.dumps(_REPOSITORY_PYTHON).encode()
-    if content.count(name) != 1:
-        raise InstallError("hooks/interpreter.mjs does not name python3 exactly once")
-    return content.replace(name, json.dumps(str(python)).encode())
+def _interpreter_module(python: Path) -> bytes:
+    command = json.dumps([str(python), "-I", "-S"])
+    return f"/** Written by the installer. */\nexport const interpreter = {command}\n".encode()
 
 
 def _replace(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_bytes(content)
-    os.replace(temporary, path)  # noqa: PTH105 - says what it does
+    os.replace(temporary, path)

@@ -12,14 +12,14 @@ from lcc_sidecar.paths import install_record
 def read() -> dict[str, Any]:
     """Return the record; {} if nothing is installed. Raise InstallError if it is damaged.
 
-    Keys: `python`, `version`, `registrations` (settings file to what undoes it), `command`.
+    Keys: `python`, `version`, `cache` (a folder), `registrations` (settings file to what undoes it),
+    `command` (our link to `lcc`).
     """
     text = settings_file.read(Path(install_record()))
     if text is None:
         return {}
     try:
-        record: dict[str, Any] = json.loads(text)
-        return {"registrations": {}, **record}
+        return {"registrations": {}, **json.loads(text)}
     except (ValueError, TypeError):
         raise InstallError(
             f"{install_record()} is damaged; remove it, then run `python3 install` once more"

@@ -32,7 +32,7 @@ def run_sample(python: Path) -> str:
             _text_of(workspace / name, lines)
         session, out, report = (Path(folder, n) for n in ("sample.jsonl", "after", "report"))
         session.write_text("".join(json.dumps(row) + "\n" for row in _rows(workspace)))
-        options = ["--rules-mode", "recoverable", "--workspace-root", workspace]
+        options = ("--rules-mode", "recoverable", "--workspace-root", str(workspace))
         receipt = lcc.run(python, "compact", session, *options, "-o", out, "-r", report)
         replaced = json.loads(report.read_bytes())["tool_calls_replaced"]
         if replaced != len(_FILES):
@@ -44,7 +44,7 @@ def run_sample(python: Path) -> str:
 
 def run_session(python: Path, session: Path) -> str:
     """Return the receipt of compacting a real session, which is only read."""
-    options = ["--rules-mode", "recoverable", "--dry-run"]
+    options: list[str] = ["--rules-mode", "recoverable", "--dry-run"]
     root = _folder_of(session)
     if root:
         options += ["--workspace-root", root]

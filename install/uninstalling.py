@@ -40,6 +40,8 @@ def uninstall() -> None:
         with step("files") as said:
             _remove_made(to.data)
             _remove_written()
+            if "cache" in known:
+                shutil.rmtree(known["cache"], ignore_errors=True)
             said(f"removed {to.data}")
     _tell_what_is_left(to)
 
@@ -112,6 +114,4 @@ def _tell_what_is_left(to: Places) -> None:
     left = [folder for folder in (to.data, Path(state_dir())) if folder.exists()]
     for folder in left:
         print(f"  left, because we did not make it: {folder}")
-    print(
-        "\nlcc-sidecar is uninstalled. Sessions that are running now go on with the built-in summary."
-    )
+    print("\nlcc-sidecar is uninstalled. Running sessions go on with the built-in summary.")

@@ -5,6 +5,7 @@ LccError
 ├── UsageError           an option or a combination that cannot be honoured (CLI exit 2)
 ├── SettingsError        a settings file that cannot be used
 ├── InstallError         a step of the installation that failed
+├── LiveCompactionError  a live conversation that has to be left to the client's own summary
 └── SidecarError         the sidecar did not answer as agreed
     └── SidecarUnreachableError   nobody answers on the socket
 """
@@ -36,3 +37,11 @@ class SidecarError(LccError):
 
 class SidecarUnreachableError(SidecarError):
     """Nobody answers on the sidecar's socket."""
+
+
+class LiveCompactionError(LccError):
+    """A conversation that must not be rebuilt; `reason` is a short name for logs and tests."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
