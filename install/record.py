@@ -12,7 +12,7 @@ from lcc_sidecar.paths import install_record
 def read() -> dict[str, Any]:
     """Return the record; {} if nothing is installed. Raise InstallError if it is damaged.
 
-    Keys: `python`, `version`, `cache` (a folder), `registrations` (settings file to what undoes it),
+    Keys: `python`, `version`, `cache` (a folder), `registrations` (settings file to its undoing),
     `command` (our link to `lcc`).
     """
     text = settings_file.read(Path(install_record()))

@@ -81,6 +81,7 @@ INSTALL_WAIT_SECONDS = 900.0  # another install on its way takes as long at most
 LCC_SECONDS = 120.0  # a sample takes half a second; the largest real sessions some more
 SESSION_HEAD_ROWS_MAX = 50  # rows looked at for the session's folder; it stands in the first few
 CLIENT_ANSWER_SECONDS = 20.0  # `claude --version` takes 0.1 s
+PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
 
 # --- live compaction ---
 LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for
