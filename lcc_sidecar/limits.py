@@ -68,5 +68,16 @@ ANCHOR_BYTES = 4096  # at both ends of what was read: tells a grown file from a 
 SETTLE_SECONDS = 10.0  # after a nudge the file is looked at until it was quiet for so long (FR-077)
 SESSION_ID_MAX_CHARS = 128  # a UUID has 36
 
+# --- installer ---
+SETTINGS_MAX_BYTES = 16 * 1024 * 1024  # a settings file has some kilobytes
+SETTINGS_EDIT_TRIES_MAX = 20  # how often somebody else may write just before we do
+PROBE_SECONDS = 20.0  # an interpreter that starts answers in 0.1 s; a cold disk takes seconds
+PACKAGES_SECONDS = 900.0  # 45 MB of wheels over a slow line
+INSTALL_WAIT_SECONDS = 900.0  # another install on its way takes as long at most
+LCC_SECONDS = 120.0  # a sample takes half a second; the largest real sessions some more
+SESSION_HEAD_ROWS_MAX = 50  # rows looked at for the session's folder; it stands in the first few
+CLIENT_ANSWER_SECONDS = 20.0  # `claude --version` takes 0.1 s
+PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
+
 # --- live compaction ---
 LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for
