@@ -16,8 +16,8 @@ from lcc_sidecar.errors import LiveCompactionError
 from lcc_sidecar.sidecar.index import IndexedRow, SessionIndex
 from lcc_sidecar.sidecar.live_rows import LiveRow, runs
 
-# What the model never reads. Found by comparing session files with the requests made from them; only
-# files of clients that do not store what the model reads (`rendered`) need the list.
+# What the model never reads, found by comparing session files with the requests made from them.
+# Only files of clients that do not store what the model reads (`rendered`) need the list.
 _UNSPOKEN = frozenset({
     "command_permissions",
     "hook_cancelled",
