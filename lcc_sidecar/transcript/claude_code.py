@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lcc_sidecar.errors import TranscriptError
+from lcc_sidecar.limits import LOOK_AT_LINES
 from lcc_sidecar.transcript.messages_json import result_text
 from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript
 from lcc_sidecar.transcript.rows import NOT_A_ROW, Row, Segment, decode_row
@@ -38,12 +39,21 @@ class SessionFile:
         return b"\n".join(lines)
 
 
+_CODEX_TYPES = ("session_meta", "response_item", "turn_context", "event_msg")
+
+
 def looks_like_session(data: bytes) -> bool:
-    """Return whether `data` is JSON lines of Claude Code rather than one JSON document."""
-    for line in data[: 1 << 20].split(b"\n", 20)[:20]:
+    """Return whether `data` is JSON lines of Claude Code rather than one JSON document.
+
+    Raise TranscriptError for a Codex rollout, which has rows of another kind.
+    """
+    for line in data.split(b"\n", LOOK_AT_LINES)[:LOOK_AT_LINES]:
         row = decode_row(line)
-        if row is not None and row is not NOT_A_ROW and row.type is not None:
-            return True
+        if row is None or row.type is None:
+            continue
+        if row.type in _CODEX_TYPES:
+            raise TranscriptError("a Codex rollout, which this version does not read")
+        return True
     return False
 
 

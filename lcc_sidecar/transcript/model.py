@@ -4,9 +4,10 @@ A message here is an API message: rows that Claude Code writes for one response,
 of the user, are already merged. Everything is immutable; nothing does I/O.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -18,6 +19,9 @@ class ToolCall:
     tool: str
     input: Mapping[str, Any]
     cwd: str | None = None
+
+    def input_json(self) -> str:
+        return json.dumps(self.input, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,19 @@ class Transcript:
             self._pairs.append(tuple(self._paired()))
         return self._pairs[0]
 
+    def with_notes(self, notes: Mapping[str, str]) -> "Transcript":
+        """Return this transcript with the texts of the results named in `notes` replaced."""
+        return Transcript(tuple(_noted(message, notes) for message in self.messages))
+
+    def texts(self) -> Iterator[str]:
+        """Yield everything that fills the window: texts, calls' inputs as JSON, results."""
+        for message in self.messages:
+            yield message.text
+            for call in message.calls:
+                yield call.input_json()
+            for result in message.results:
+                yield result.text
+
     def ambiguous_ids(self) -> frozenset[str]:
         """Return the ids that more than one call, or more than one result, carries."""
         calls = Counter(call.id for _, call in self.calls())
@@ -92,3 +109,10 @@ class Transcript:
             if call.id in results and call.id not in ambiguous:
                 result_index, result = results[call.id]
                 yield Pair(call, result, call_index, result_index)
+
+
+def _noted(message: Message, notes: Mapping[str, str]) -> Message:
+    if not any(result.id in notes for result in message.results):
+        return message
+    results = (replace(r, text=notes[r.id]) if r.id in notes else r for r in message.results)
+    return replace(message, results=tuple(results))

@@ -112,10 +112,10 @@ def _is_own_command(call: ToolCall, note: str) -> bool:
         return False
     command = found["command"]
     own = [call.input.get("command"), call.input.get("cmd")]
-    return any(isinstance(c, str) and c.strip() == command for c in own) and _only_reads(command)
+    return any(isinstance(c, str) and c.strip() == command for c in own) and only_reads(command)
 
 
-def _only_reads(command: str) -> bool:
+def only_reads(command: str) -> bool:
     """Return whether a command is one plain call of a program that only reads."""
     unquoted = re.sub(r"'[^']*'", "''", command)
     words = _words(command)

@@ -1,0 +1,37 @@
+"""`lcc drill`: follow every pointer of a compaction, as an agent would."""
+
+import os
+import sys
+
+import click
+
+from lcc_sidecar.cli.progress import progress_bar
+from lcc_sidecar.transcript.files import load_document
+from lcc_sidecar.verify.drill import drill as follow_all
+
+
+@click.command()
+@click.argument("original", type=click.Path())
+@click.argument("compacted", type=click.Path())
+@click.option(
+    "--workspace-root",
+    type=click.Path(exists=True, file_okay=False),
+    help="Where commands run whose call does not say where it ran.",
+)
+def drill(original: str, compacted: str, *, workspace_root: str | None) -> None:
+    """Follow every pointer in COMPACTED and compare what it gives with ORIGINAL.
+
+    Prints how many of each kind were followed; exits 1 if any of them does not lead back.
+    """
+    before, after = load_document(original).transcript, load_document(compacted).transcript
+    root = os.path.abspath(workspace_root) if workspace_root else None
+    with progress_bar() as progress:
+        drilled = follow_all(before, after, root, progress)
+    for miss in drilled.misses:
+        click.echo(f"miss: {miss}")
+    total = drilled.followed.total()
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(drilled.followed.items()))
+    missed = len(drilled.misses)
+    click.echo(f"{total - missed} of {total} pointers lead back" + (f" ({kinds})" if kinds else ""))
+    if missed:
+        sys.exit(1)

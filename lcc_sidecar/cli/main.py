@@ -1,0 +1,57 @@
+"""`lcc`: the command line. Each verb has a file of its own, loaded when it is called."""
+
+import importlib
+import sys
+
+import click
+
+from lcc_sidecar import __version__
+from lcc_sidecar.errors import LccError, TranscriptError, UsageError
+
+_VERBS = {
+    "compact": "replace old tool results of a transcript by proven pointers",
+    "doctor": "check the installation, one line a check",
+    "drill": "follow every pointer of a compaction and compare bytes",
+    "explain": "show what a report says was done, and why",
+    "sidecar": "start, stop and look at the sidecar",
+    "verify": "hold a compaction to its contract",
+}
+
+
+class _Verbs(click.Group):
+    """Loads a verb's module only when it is called: `lcc sidecar status` pays for no tokenizer."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _VERBS:
+            return None
+        module = importlib.import_module(f"lcc_sidecar.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_VERBS.items()))
+
+
+@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="lcc")
+def lcc() -> None:
+    """Compact Claude Code conversations, and forget nothing.
+
+    Old tool results become pointers that were proven recoverable on this machine.
+    """
+
+
+def main() -> None:
+    """Run `lcc`. Exit 2 for a request that cannot be honoured, 1 for what failed otherwise."""
+    try:
+        lcc()
+    except (TranscriptError, UsageError) as error:
+        click.echo(f"lcc: {error}", err=True)
+        sys.exit(2)
+    except LccError as error:
+        click.echo(f"lcc: {error}", err=True)
+        sys.exit(1)

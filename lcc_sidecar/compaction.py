@@ -1,0 +1,176 @@
+"""The pass: one transcript in, the same conversation with proven pointers out.
+
+The order is the whole point: protect, claim, prove, dedupe, apply, verify, and prove again right
+before the result is handed out. The CLI, the sidecar and the Python API all call `compact`.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from lcc_sidecar.errors import UsageError
+from lcc_sidecar.options import Options, RulesMode
+from lcc_sidecar.policy.decision import CommandClaim, Decision, FileClaim
+from lcc_sidecar.policy.lossless import dedupe
+from lcc_sidecar.policy.protect import Protection, protect
+from lcc_sidecar.policy.recoverable import Rules, Verdict, claims, command_decision, file_decision
+from lcc_sidecar.proof.disk import Disk, DiskProof, changed_since
+from lcc_sidecar.proof.files import Refused
+from lcc_sidecar.report import Outcome, build_report
+from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.verify.registry import VERIFIERS
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A finished pass: the transcript after it, what was decided on each call, and the receipt."""
+
+    transcript: Transcript
+    decisions: tuple[Decision, ...]
+    report: dict[str, Any]
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """Return the text that takes a result's place, by tool_use_id."""
+        return {d.id: d.note for d in self.decisions if d.note is not None}
+
+
+def compact(
+    transcript: Transcript, options: Options, progress: Progress | None = None
+) -> Compaction:
+    """Run one pass. The transcript given stays as it is.
+
+    `progress(stage, done, total)` is told of long work. Raise UsageError for options that cannot be
+    honoured. A verifier that finds a violation, or fails, makes the pass keep everything.
+    """
+    _check(options)
+    started = time.perf_counter()
+    protection = protect(transcript, options.question, options.preserve_recent)
+    replaced, proofs = _replacements(transcript, protection, options, progress)
+    decisions = _decisions(transcript, protection, replaced, options)
+    outcome = _verified(transcript, decisions, options)
+    if not outcome.violations:
+        outcome = replace(outcome, decisions=_proven_again(outcome.decisions, proofs))
+    final = transcript.with_notes(_notes(outcome.decisions))
+    report = build_report(
+        transcript, final, replace(outcome, latency_s=time.perf_counter() - started), options
+    )
+    return Compaction(final, outcome.decisions, report)
+
+
+def _check(options: Options) -> None:
+    if options.rules_mode not in get_args(RulesMode):
+        modes = ", ".join(get_args(RulesMode))
+        raise UsageError(f"rules mode {options.rules_mode!r} does not exist: use one of {modes}")
+    if options.preserve_recent < 0:
+        raise UsageError("preserve-recent counts messages and cannot be negative")
+
+
+def _replacements(
+    transcript: Transcript, protection: Protection, options: Options, progress: Progress | None
+) -> tuple[dict[str, Decision], dict[str, DiskProof]]:
+    """Return what the recoverable rules decide on each unpinned call, and the proofs behind it."""
+    if options.rules_mode != "recoverable":
+        return {}, {}
+    sizes = {result.id: len(result.text) for _, result in transcript.results()}
+    verdicts = claims(
+        transcript, protection, Rules(options.uses_disk, options.allow_command_pointers)
+    )
+    disk = Disk()
+    decisions: dict[str, Decision] = {}
+    proofs: dict[str, DiskProof] = {}
+    for done, (call_id, verdict) in enumerate(verdicts.items()):
+        if progress:
+            progress("proving", done, len(verdicts))
+        proof = None
+        if isinstance(verdict, FileClaim) and options.uses_disk:
+            proof = disk.prove(verdict)
+        decisions[call_id] = _decide(call_id, verdict, proof, sizes[call_id])
+        if isinstance(proof, DiskProof):
+            proofs[call_id] = proof
+    return decisions, proofs
+
+
+def _decide(
+    call_id: str, verdict: Verdict, proof: DiskProof | Refused | None, size: int
+) -> Decision:
+    if isinstance(verdict, str):
+        return Decision(call_id, "keep", verdict)
+    if isinstance(verdict, CommandClaim):
+        return command_decision(call_id, verdict, size)
+    if isinstance(proof, Refused):
+        return Decision(call_id, "keep", proof.reason)
+    if isinstance(proof, DiskProof):
+        return file_decision(call_id, verdict, proof.lines, size, verified=True)
+    lines = (verdict.first, verdict.last) if verdict.first and verdict.last else None
+    return file_decision(call_id, verdict, lines, size, verified=False)
+
+
+def _decisions(
+    transcript: Transcript,
+    protection: Protection,
+    replaced: Mapping[str, Decision],
+    options: Options,
+) -> tuple[Decision, ...]:
+    """Return one decision for every call that has a result, in the order of the calls."""
+    going = {call_id for call_id, decision in replaced.items() if decision.is_removal}
+    pairs = {pair.call.id: pair for pair in transcript.pairs()}
+    candidates = {
+        call_id
+        for call_id, pair in pairs.items()
+        if protection.pin_of(pair) is None and call_id not in protection.targets | going
+    }
+    deduped = dedupe(transcript, candidates, going)
+    otherwise = "no_lossless_superseder" if options.rules_mode == "lossless" else "not_recoverable"
+    ambiguous = transcript.ambiguous_ids()
+    decisions: dict[str, Decision] = {}
+    for index, call in transcript.calls():
+        pair = pairs.get(call.id)
+        pin = protection.pin_of(pair) if pair else protection.pinned.get(index)
+        if pin is not None:
+            decisions[call.id] = Decision(call.id, "keep", pin)
+        elif call.id in ambiguous:
+            decisions[call.id] = Decision(call.id, "keep", "duplicate_tool_use_id")
+        elif pair:
+            kept = replaced.get(call.id) or Decision(call.id, "keep", otherwise)
+            decisions[call.id] = deduped.get(call.id, kept)
+    return tuple(decisions.values())
+
+
+def _verified(transcript: Transcript, decisions: tuple[Decision, ...], options: Options) -> Outcome:
+    """Hold the pass to its contract; on any violation every result is kept."""
+    try:
+        violations = VERIFIERS[options.rules_mode](
+            transcript,
+            transcript.with_notes(_notes(decisions)),
+            allow_command_pointers=options.allow_command_pointers,
+        )
+    except Exception as error:  # noqa: BLE001 - a checker that fails has not passed the result
+        violations = [f"the verifier failed: {type(error).__name__}"]
+    if violations:
+        reason = f"{options.rules_mode}_verification_failed"
+        decisions = tuple(Decision(d.id, "keep", reason) if d.is_removal else d for d in decisions)
+    return Outcome(decisions, tuple(violations))
+
+
+def _proven_again(
+    decisions: tuple[Decision, ...], proofs: Mapping[str, DiskProof]
+) -> tuple[Decision, ...]:
+    """Hash every proven file once more, right before the pointers are handed out.
+
+    Turning a replacement back into the original cannot break the contract: nothing points at it.
+    """
+    changed = changed_since([proofs[d.id] for d in decisions if d.is_removal and d.id in proofs])
+    return tuple(
+        Decision(d.id, "keep", "keep_disk_changed_before_emit")
+        if d.is_removal and d.id in proofs and proofs[d.id].path in changed
+        else d
+        for d in decisions
+    )
+
+
+def _notes(decisions: tuple[Decision, ...]) -> dict[str, str]:
+    return {d.id: d.note for d in decisions if d.note is not None}

@@ -1,0 +1,164 @@
+"""The receipt of a pass as data: schema `transcript-compaction-1.0` (first specification, 7)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lcc_sidecar.options import Options
+from lcc_sidecar.policy.decision import Decision
+from lcc_sidecar.policy.protect import PINNED_FIRST, PINNED_RECENT
+from lcc_sidecar.transcript.model import ToolCall, Transcript
+from lcc_sidecar.transcript.tokens import token_counter
+
+SCHEMA_VERSION = "transcript-compaction-1.0"
+_PINS = (PINNED_FIRST, PINNED_RECENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a pass came to: its decisions, what its verifier found, how long it took (seconds)."""
+
+    decisions: tuple[Decision, ...]
+    violations: tuple[str, ...] = ()
+    latency_s: float = 0.0
+
+
+def build_report(
+    before: Transcript, after: Transcript, outcome: Outcome, options: Options
+) -> dict[str, Any]:
+    """Return the report of one rules pass, every key of the schema in it."""
+    sizes = _Sizes(before, after)
+    decisions = [sizes.row(decision, options) for decision in outcome.decisions]
+    scored = [row for row in decisions if row["source"] != "pin"]
+    degraded = bool(outcome.violations)
+    counter = token_counter(options.tokens)
+    chars = (sum(map(len, before.texts())), sum(map(len, after.texts())))
+    tool_chars = (sum(r["chars"] for r in scored), sum(r["chars_after"] for r in scored))
+    reduction = _reduction(*chars)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "mode": "tool-calls",
+        "objective": options.question,
+        "provider_requested": "rules",
+        "provider_used": "rules",
+        "rules_mode": options.rules_mode,
+        "violations": list(outcome.violations),
+        "recoverability_check": _check_name(options),
+        "degraded": degraded,
+        "degradation_reason": _degradation(outcome, scored, options),
+        "semantic_guarantee": options.rules_mode if scored and not degraded else "none",
+        "threshold": None,
+        "trim_head_chars": None,
+        "preserve_recent": options.preserve_recent,
+        "blocks_total": len(decisions),
+        "blocks_scored": len(scored),
+        "blocks_protected": len(decisions) - len(scored),
+        "calls": 0,
+        "requests": 0,
+        "state_tokens": 0,
+        "state_fit_stage": "none",
+        "latency_ms": round(outcome.latency_s * 1000, 1),
+        "chars_before": chars[0],
+        "chars_after": chars[1],
+        "reduction_ratio": reduction,
+        "min_reduction": options.min_reduction,
+        "worth_it": reduction >= options.min_reduction,
+        "tool_chars_before": tool_chars[0],
+        "tool_chars_after": tool_chars[1],
+        "tool_reduction_ratio": _reduction(*tool_chars),
+        "tokens_before": counter.count(before.texts()),
+        "tokens_after": counter.count(after.texts()),
+        "token_count_method": counter.method,
+        "messages_before": len(before.messages),
+        "messages_after": len(after.messages),
+        "tool_calls_total": sum(1 for _ in before.calls()),
+        **_counts(scored),
+        "window": _window(before, after),
+        "warnings": _warnings(outcome, scored),
+        "decisions": decisions,
+    }
+
+
+def _window(before: Transcript, after: Transcript) -> dict[str, list[int]]:
+    """Return what fills the window, in characters before and after: words, inputs, results."""
+    parts: dict[str, list[int]] = {"words": [0, 0], "inputs": [0, 0]}
+    tools = {call.id: call.tool for _, call in before.calls()}
+    for side, transcript in enumerate((before, after)):
+        parts["words"][side] = sum(len(message.text) for message in transcript.messages)
+        parts["inputs"][side] = sum(len(call.input_json()) for _, call in transcript.calls())
+        for _, result in transcript.results():
+            name = f"{tools.get(result.id, 'other')} results"
+            parts.setdefault(name, [0, 0])[side] += len(result.text)
+    return parts
+
+
+class _Sizes:
+    """Where calls stand and how many characters each holds with its result, before and after."""
+
+    def __init__(self, before: Transcript, after: Transcript) -> None:
+        self._calls: dict[str, tuple[int, ToolCall]] = {
+            call.id: (index, call) for index, call in before.calls()
+        }
+        self._before = {result.id: len(result.text) for _, result in before.results()}
+        self._after = {result.id: len(result.text) for _, result in after.results()}
+
+    def row(self, decision: Decision, options: Options) -> dict[str, Any]:
+        index, call = self._calls[decision.id]
+        size = len(call.input_json())
+        pinned = decision.reason in _PINS
+        row: dict[str, Any] = {
+            "id": decision.id,
+            "decision": decision.kind,
+            "reason": decision.reason,
+            "source": "pin" if pinned else "rules",
+            "tool": call.tool,
+            "message_index": index,
+            "chars": size + self._before.get(decision.id, 0),
+            "chars_after": size + self._after.get(decision.id, 0),
+            "score": None,
+            "keep_call": None,
+            "keep_result": None,
+        }
+        return row | dict(_pointer(decision, options))
+
+
+def _pointer(decision: Decision, options: Options) -> Iterator[tuple[str, Any]]:
+    if decision.note is not None:
+        yield "note", decision.note
+    if decision.kept_at is not None:
+        yield "kept_at", decision.kept_at
+    if decision.recover is not None:
+        yield "recover", dict(decision.recover)
+        is_file = decision.recover.get("kind") == "file"
+        yield "recoverability_check", _check_name(options) if is_file else "read_only_allowlist"
+
+
+def _check_name(options: Options) -> str | None:
+    if options.rules_mode != "recoverable":
+        return None
+    return "disk" if options.uses_disk else "transcript_proxy"
+
+
+def _counts(scored: list[dict[str, Any]]) -> dict[str, int]:
+    kinds = Counter(row["decision"] for row in scored)
+    names = {"kept": "keep", "trimmed": "trim", "dropped": "drop", "deduped": "dedupe"}
+    names["replaced"] = "replace"
+    return {f"tool_calls_{name}": kinds[kind] for name, kind in names.items()}
+
+
+def _degradation(outcome: Outcome, scored: list[dict[str, Any]], options: Options) -> str | None:
+    if outcome.violations:
+        return f"{options.rules_mode}_verification_failed_fail_safe"
+    return None if scored else "no_candidates"
+
+
+def _warnings(outcome: Outcome, scored: list[dict[str, Any]]) -> list[str]:
+    warnings = [f"verification failed, every result is kept: {v}" for v in outcome.violations[:5]]
+    if not scored:
+        warnings.append("no_candidates: every call is pinned or has no result yet")
+    return warnings
+
+
+def _reduction(before: int, after: int) -> float:
+    return max(0.0, 1 - after / before) if before else 0.0

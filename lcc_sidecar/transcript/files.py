@@ -1,0 +1,86 @@
+"""A transcript file of any kind we read, told apart by its content."""
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import orjson
+
+from lcc_sidecar.errors import TranscriptError
+from lcc_sidecar.limits import TRANSCRIPT_MAX_BYTES
+from lcc_sidecar.transcript.claude_code import looks_like_session, parse_session
+from lcc_sidecar.transcript.messages_json import apply_notes, parse_messages
+from lcc_sidecar.transcript.model import Transcript
+
+
+class Document(Protocol):
+    """A transcript file in memory: its conversation, and itself with notes put in."""
+
+    @property
+    def transcript(self) -> Transcript: ...
+
+    def render(self, notes: Mapping[str, str]) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class MessagesDocument:
+    payload: Any
+    transcript: Transcript
+
+    def render(self, notes: Mapping[str, str]) -> bytes:
+        payload = apply_notes(self.payload, notes)
+        try:
+            return orjson.dumps(payload)
+        except orjson.JSONEncodeError:  # a lone surrogate (FR-051)
+            return json.dumps(payload, separators=(",", ":")).encode()
+
+
+def load_document(path: str) -> Document:
+    """Return the transcript in a file. The file is only read.
+
+    Raise TranscriptError, naming the file and the place in it, for what cannot be read whole.
+    """
+    data = _read(path)
+    try:
+        return parse_document(data)
+    except TranscriptError as error:
+        raise TranscriptError(f"{path}: {error}") from None
+
+
+def parse_document(data: bytes) -> Document:
+    """Return the transcript that a file's bytes hold."""
+    if looks_like_session(data):
+        return parse_session(data)
+    payload = _decode(data)
+    return MessagesDocument(payload, parse_messages(payload))
+
+
+def _decode(data: bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        try:
+            return json.loads(data)  # takes NaN and lone surrogates, which orjson refuses
+        except (ValueError, RecursionError):
+            raise TranscriptError(
+                f"neither a JSON document nor JSON lines: {error.msg} "
+                f"at line {error.lineno} column {error.colno}"
+            ) from None
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            state = os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise TranscriptError(f"{path} is not a regular file")
+            if state.st_size > TRANSCRIPT_MAX_BYTES:
+                raise TranscriptError(
+                    f"{path} has {state.st_size} bytes, more than the {TRANSCRIPT_MAX_BYTES} read"
+                )
+            return file.read()
+    except OSError as error:
+        raise TranscriptError(f"{path} cannot be read: {error.strerror}") from None

@@ -1,0 +1,132 @@
+"""The drill: follow every pointer of a compaction as an agent would, and compare bytes.
+
+It plays the reader of the compacted transcript: open the file that a pointer names, look up the
+result it names, run the command it names. It shares no code with what made the pointers (DESIGN
+section 5), and opens files the plain way, because that is what an agent does.
+"""
+
+import os
+import re
+import shlex
+import stat
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lcc_sidecar.limits import DRILL_COMMAND_SECONDS
+from lcc_sidecar.transcript.model import ToolCall, ToolResult, Transcript
+from lcc_sidecar.verify.recoverable import only_reads
+from lcc_sidecar.verify.unchanged import changed_results, changed_words
+
+_FILE = re.compile(
+    r"\[removed: re-read (.+?)(?: \(lines (\d+)-(\d+)\))? to recover"
+    r"(?:; content verified on disk at compaction time)?\]"
+)
+_COMMAND = re.compile(r"\[removed: re-run `([^`]+)` to recover\]")
+_RESULT = re.compile(r"\[(?:identical output kept at|output = lines (\d+)-(\d+) of) (\S+)\]")
+_NUMBER = re.compile(r" *\d+[\t→]")
+_RUN_HEADER = re.compile(r"(?:(?:Chunk ID|Wall time|Original token count|Process)\b.*\n)+Output:\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Drilled:
+    """How many pointers were followed and what each kind gave; `misses` says where it failed."""
+
+    followed: Counter[str]
+    misses: tuple[str, ...]
+
+
+def drill(
+    original: Transcript,
+    compacted: Transcript,
+    workspace_root: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Drilled:
+    """Follow every pointer in `compacted` and compare what it gives with `original`.
+
+    `workspace_root` is where a command runs whose call does not say where it ran. A changed result
+    whose new text is no pointer is a miss, and so is any other difference between the two.
+    """
+    misses = changed_words(original, compacted)
+    if misses:
+        return Drilled(Counter(), tuple(misses))
+    kept = {result.id: result.text for _, result in compacted.results()}
+    calls = {call.id: call for _, call in original.calls()}
+    followed: Counter[str] = Counter()
+    changed = list(changed_results(original, compacted))
+    for done, (old, new) in enumerate(changed):
+        if progress:
+            progress("following pointers", done, len(changed))
+        kind, had = _follow(new.text, kept, calls.get(old.id), workspace_root)
+        followed[kind] += 1
+        if had is None or not _same(kind, old, had):
+            misses.append(f"result {old.id}: {new.text[:200]!r} does not lead back to it")
+    return Drilled(followed, tuple(misses))
+
+
+def _follow(
+    note: str, kept: dict[str, str], call: ToolCall | None, root: str | None
+) -> tuple[str, str | None]:
+    """Return what kind of pointer a note is, and the text it leads to."""
+    if found := _FILE.fullmatch(note):
+        return "file", _read(found[1], found[2], found[3])
+    if found := _RESULT.fullmatch(note):
+        return "result", _lines(kept.get(found[3]), found[1], found[2])
+    if found := _COMMAND.fullmatch(note):
+        return "command", _run(found[1], (call.cwd if call else None) or root)
+    return "no pointer", None
+
+
+def _read(path: str, first: str | None, last: str | None) -> str | None:
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a FIFO would keep us waiting
+            return None
+        with open(path, encoding="utf-8", newline="") as file:
+            return _lines(file.read(), first, last)
+    except (OSError, ValueError):
+        return None
+
+
+def _lines(text: str | None, first: str | None, last: str | None) -> str | None:
+    if text is None or first is None or last is None:
+        return text
+    return "\n".join(text.split("\n")[int(first) - 1 : int(last)])
+
+
+def _run(command: str, cwd: str | None) -> str | None:
+    if not only_reads(command):  # the file that names it may come from anywhere
+        return None
+    try:
+        done = subprocess.run(
+            shlex.split(command),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DRILL_COMMAND_SECONDS,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _same(kind: str, old: ToolResult, had: str) -> bool:
+    """Compare as the reader of the pointer would: the tool's own additions are no content."""
+    if kind == "result":
+        return old.text == had or _without_header(old.text) == _without_header(had)
+    wanted = _without_header(_without_numbers(old.text))
+    return had in (wanted, wanted + "\n") or (kind == "command" and had.strip() == wanted.strip())
+
+
+def _without_numbers(text: str) -> str:
+    rows = text.split("\n")
+    heads = [_NUMBER.match(row) for row in rows]
+    if not all(heads):
+        return text
+    return "\n".join(row[head.end() :] for row, head in zip(rows, heads, strict=True) if head)
+
+
+def _without_header(text: str) -> str:
+    found = _RUN_HEADER.match(text)
+    return text[found.end() :] if found else text
