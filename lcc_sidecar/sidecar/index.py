@@ -183,21 +183,20 @@ class SessionIndex:
             self.damaged += 1
             offset += len(lines.pop(0)) + 1
         for line in lines[:-1]:
-            self._take(line, offset)
+            head = self._head_of(line)
+            if head is not None and head.type in _INDEXED_TYPES:
+                self._keep(head, offset, len(line))
             offset += len(line) + 1
         self.position = offset
 
-    def _take(self, line: bytes, offset: int) -> None:
-        head = self._head_of(line)
-        if head is None or head.type not in _INDEXED_TYPES:
-            return
+    def _keep(self, head: Any, offset: int, length: int) -> None:
         row = IndexedRow(
             type=head.type,
             uuid=head.uuid,
             parent_uuid=head.parent_uuid,
             message_id=head.message.id if head.message else None,
             offset=offset,
-            length=len(line),
+            length=length,
             is_meta=head.is_meta is True,
             is_sidechain=head.is_sidechain is True,
         )
@@ -216,8 +215,6 @@ class SessionIndex:
 
     def _head_of(self, line: bytes) -> Any:
         """Return the head of a row, None if the line holds none."""
-        if not line:
-            return None
         try:
             return _decode_head(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

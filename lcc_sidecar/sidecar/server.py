@@ -80,9 +80,8 @@ class Server:
 
     def leave(self) -> None:
         """Take no more callers. First: whoever comes from now on shall find nobody, not silence."""
-        if not self._leaving.is_set():
-            self._leaving.set()
-            self._listener.withdraw()
+        self._leaving.set()
+        self._listener.withdraw()
 
     def _is_over(self) -> bool:
         is_idle = time.monotonic() - self._active_at > self._idle_exit_seconds

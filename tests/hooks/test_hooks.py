@@ -34,7 +34,7 @@ def _are_silent(ran, seconds=2.0):
 
 
 def _loaded(*arguments: str, stdin: bytes = b"") -> set[str]:
-    """Return the modules in a bare interpreter at its end, after running a script if one is given."""
+    """Return the modules in a bare interpreter at its end, after running a script if given."""
     code = (
         "import sys\n"
         "if sys.argv[1:]:\n"
@@ -178,6 +178,10 @@ def _garbage(connection, _over):
     connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
+def _cut(connection, _over):
+    connection.sendall(b'\0\0\1\0{"ok":true')
+
+
 IMPOSTORS = {
     "never answers": _never,
     "one byte a second": _trickle,
@@ -187,7 +191,14 @@ IMPOSTORS = {
     "refuses": _answer(b'{"ok":false,"error":{"kind":"x","message":"y"}}'),
     "always asks for a restart": _answer(b'{"ok":false,"restart":"again"}'),
     "broken json": _answer(b'{"ok":true,}'),
-    "cut": lambda connection, _: connection.sendall(b'\0\0\1\0{"ok":true'),
+    "cut": _cut,
+}
+
+
+# A compaction waits long for the first two, and a sidecar of ours takes the place of the others.
+NO_ANSWERS = {
+    *("never answers", "one byte a second"),
+    *("closes", "cut", "always asks for a restart"),
 }
 
 
@@ -197,9 +208,7 @@ def test_whatever_answers_on_the_socket_hooks_leave_in_silence(world, behaviour)
         assert _are_silent(world.all_event_hooks(PAYLOAD))
 
 
-@pytest.mark.parametrize(
-    "behaviour", set(IMPOSTORS) - {"never answers", "one byte a second", "closes", "cut"}
-)
+@pytest.mark.parametrize("behaviour", sorted(set(IMPOSTORS) - NO_ANSWERS))
 def test_a_compaction_prints_nothing_but_a_whole_valid_reply(world, behaviour):
     with impostor(world.point, IMPOSTORS[behaviour]):
         assert world.hook("compact", b'{"rows":[]}').out == b""

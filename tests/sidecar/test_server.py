@@ -245,7 +245,7 @@ def test_memory_stays_far_below_the_transcript(world):
     assert status["memory_bytes"] - idle < 0.5 * transcript.stat().st_size
 
 
-def test_a_caller_of_another_user_is_not_admitted(world, monkeypatch):
+def test_a_caller_of_another_user_is_not_admitted(world):
     world.serve()
     if os.geteuid() != 0:
         pytest.skip("only root can become another user here")

@@ -59,17 +59,17 @@ class World:
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": os.environ} | options
         return subprocess.Popen(command, stderr=subprocess.PIPE, **options)
 
-    def hook(self, name: str, stdin: bytes = b"", root: Path = ROOT, **options: Any) -> Ran:
+    def hook(self, name: str, sent: bytes | None = b"", root: Path = ROOT, **options: Any) -> Ran:
         started = time.monotonic()
         with self.start_hook(name, root, **options) as process:
-            out, err = process.communicate(stdin, timeout=20)
+            out, err = process.communicate(sent, timeout=20)
         return Ran(process.returncode, out, err, time.monotonic() - started)
 
-    def all_event_hooks(self, stdin: bytes = b"{}", **options: Any) -> list[Ran]:
+    def all_event_hooks(self, sent: bytes = b"{}", **options: Any) -> list[Ran]:
         """Run the four event hooks at once."""
         ran: list[Ran] = []
         threads = [
-            threading.Thread(target=lambda n=name: ran.append(self.hook(n, stdin, **options)))
+            threading.Thread(target=lambda n=name: ran.append(self.hook(n, sent, **options)))
             for name in EVENTS
         ]
         for thread in threads:
