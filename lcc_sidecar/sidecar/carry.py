@@ -16,7 +16,8 @@ from lcc_sidecar.errors import LiveCompactionError
 from lcc_sidecar.sidecar.index import IndexedRow, SessionIndex
 from lcc_sidecar.sidecar.live_rows import LiveRow, runs
 
-# What the model never reads: found by comparing session files with the requests made from them.
+# What the model never reads. Found by comparing session files with the requests made from them; only
+# files of clients that do not store what the model reads (`rendered`) need the list.
 _UNSPOKEN = frozenset({
     "command_permissions",
     "hook_cancelled",
@@ -102,14 +103,29 @@ def _texts(session: SessionIndex, rider: IndexedRow) -> Iterator[str]:
     if row.get("type") == "user":
         yield from _plain(row.get("message", {}).get("content"))
         return
-    rendered = row.get("rendered")
-    if rendered is None:
-        kind = row.get("attachment", {}).get("type")
-        if kind not in _UNSPOKEN:
-            raise LiveCompactionError("unknown_rider", f"no words are stored for a {kind!r}")
-        return
-    for message in rendered:
+    for message in _rendered(session, row):
         yield from map(as_read, _plain(message.get("content")))
+
+
+def _rendered(session: SessionIndex, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages that the client has made of an attachment; none if it made none."""
+    rendered = row.get("rendered")
+    if isinstance(rendered, list):
+        return rendered
+    kind = row.get("attachment", {}).get("type")
+    if kind in _UNSPOKEN or _stores_rendered(session, row.get("version")):
+        return []
+    raise LiveCompactionError("unknown_rider", f"no words are stored for a {kind!r} notice")
+
+
+def _stores_rendered(session: SessionIndex, version: Any) -> bool:
+    """Return whether a client of this version stores with an attachment what the model reads."""
+    for rider in session.rows.values():
+        if rider.type == "attachment":
+            row = session.read(rider)
+            if row and row.get("version") == version and row.get("rendered"):
+                return True
+    return False
 
 
 def _plain(content: Any) -> Iterable[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from lcc_sidecar.policy import notes
 
-_WORDS = {"file": "on disk", "identical": "identical", "tools": "tool searches"}
+_WORDS = {"file": "on disk", "identical": "identical", "tools": "by a tool search"}
 
 
 def replaced(tokens_freed: int, seconds: float, pointers: Iterable[str]) -> str:

@@ -3,7 +3,6 @@
 import json
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 API = Path(__file__).with_name("scripted_api.py")
+REPOSITORY = Path(__file__).parents[2]
 TURN_SECONDS = 60  # a turn against the scripted API takes about one
 KEY = "dummy-local-key"
 
@@ -60,8 +60,8 @@ class World:
     root: Path
     binary: str
     plugin: Path | None = None
-    env: dict = field(default_factory=dict)
     settings: dict = field(default_factory=dict)
+    env: dict = field(default_factory=dict)
     session: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def __post_init__(self):
@@ -93,6 +93,10 @@ class World:
         """Return every recorded request of one kind, oldest first, over all processes."""
         return [r for r in json_lines(self.root / "requests.jsonl") if r["kind"] == kind]
 
+    def request_of(self, prompt):
+        """Return the first request that asks the model to answer this prompt."""
+        return next(r for r in self.requests() if prompt in words(r, "user")[-1])
+
     def transcript(self, session=None):
         """Return the rows of a session's transcript file."""
         return json_lines(self.transcript_path(session))
@@ -107,12 +111,20 @@ class World:
 
     def environment(self):
         return {
-            "HOME": str(self.home), "PATH": os.environ["PATH"], "TERM": "xterm",
+            "HOME": str(self.home), "TERM": "xterm", "LCC_SIDECAR_HOME": str(self.root / "lcc"),
+            "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
             "LANG": "C.UTF-8", "IS_SANDBOX": "1", "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ANTHROPIC_API_KEY": KEY,
+            **{k: v for k, v in os.environ.items() if k == "LCC_TEST_RUN"},
             **({"SCRIPTED_API_OWN_NETWORK": "1"} if own_network() else {}), **self.env,
         }
+
+    def stop_sidecar(self):
+        """Have the sidecar that a hook of this world has started leave; it is gone afterwards."""
+        command = [sys.executable, "-m", "lcc_sidecar", "sidecar", "stop"]
+        environment = {**os.environ, **self.environment()}
+        subprocess.run(command, env=environment, cwd=REPOSITORY, check=True, capture_output=True)
 
     def run(self, script, *, resume=None, fork=False):
         """Start a client process over `script`; use it as a context manager."""
@@ -216,8 +228,33 @@ def until(condition, seconds=20):
     raise AssertionError("it never came true")
 
 
-def plugin_copy(source, target):
-    """Copy what the client loads of a plugin, so that a test can break it."""
-    for part in (".claude-plugin", "hooks"):
-        shutil.copytree(source / part, target / part)
-    return target
+def blocks(message):
+    """Return a message's content as a list of blocks."""
+    content = message["content"]
+    return [text(content)] if isinstance(content, str) else content
+
+
+def words(request, role=None):
+    """Return every text of a request in order, results and system parts left out."""
+    return [
+        block["text"]
+        for message in request["messages"]
+        if message["role"] in ((role,) if role else ("user", "assistant"))
+        for block in blocks(message)
+        if block["type"] == "text"
+    ]
+
+
+def results(request):
+    """Return the content of each tool result of a request, by id."""
+    return {
+        block["tool_use_id"]: block["content"]
+        for message in request["messages"]
+        for block in blocks(message)
+        if block["type"] == "tool_result"
+    }
+
+
+def times_said(request, what):
+    """Return how often a text stands in a request, in whatever place."""
+    return json.dumps(request["messages"]).count(json.dumps(what)[1:-1])
