@@ -39,11 +39,7 @@ def added(text: str, plugin: Path) -> str:
 
 def removed(text: str, before: str | None) -> str:
     """Return the settings `text` without us; parents that `before` held stay, even if empty."""
-    try:
-        held = json_text.parse(before) if before else {}
-    except ValueError:
-        held = {}
-    keep = frozenset((key,) for key in held)
+    keep = frozenset((key,) for key in _held(before))
     for path in (_OPTIONS, _ENABLED, _SOURCE):
         text = json_text.without_member(text, path, keep=keep)
     return text
@@ -123,8 +119,16 @@ def _source(plugin: Path) -> dict[str, Any]:
 
 
 def _is_ours(text: str, plugin: Path) -> bool:
-    known = json_text.parse(text.removeprefix("\ufeff")).get(_SOURCE[0])
+    known = _held(text).get(_SOURCE[0])
     return isinstance(known, dict) and known.get(MARKETPLACE) == _source(plugin)
+
+
+def _held(text: str | None) -> dict[str, Any]:
+    """Return what settings say; {} if they are missing or blank."""
+    try:
+        return json_text.parse((text or "").lstrip("\ufeff"))
+    except ValueError:
+        return {}
 
 
 def _remove_member(path: Path, member: json_text.Path) -> None:

@@ -88,8 +88,8 @@ def _policy() -> Check:
     files.append(_client_folder() / "remote-settings.json")
     for file in files:
         found = _read(file)
-        for key in _POLICY_KEYS if isinstance(found, dict) else ():
-            if found.get(key) is True:
+        for key in _POLICY_KEYS:
+            if isinstance(found, dict) and found.get(key) is True:
                 detail = f"hooks are off by policy: {key} in {file}"
                 fix = f"ask whoever manages this machine to enable {PLUGIN_ID} there"
                 return Check("policy", "problem", detail, fix)
