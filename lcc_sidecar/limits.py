@@ -31,13 +31,9 @@ USUAL_CHARS_PER_TOKEN = 3.1  # all sessions together
 CAUTIOUS_CHARS_PER_TOKEN = 2.2  # the densest session; a budget counted so is never overdrawn
 
 # --- near side: what a hook may cost the person who waits for it ---
-HOOK_TOTAL_SECONDS = (
-    1.4  # all a hook may take, a cold start of the sidecar in it; < 2 s is promised
-)
+HOOK_TOTAL_SECONDS = 1.4  # all of a hook, with a cold start in it; < 2 s is promised
 HOOK_STDIN_SECONDS = 0.5  # a host that keeps stdin open and silent is not waited for
-HOOK_TIMEOUT_SECONDS = (
-    10  # the host's own limit in hooks.json; well above ours, so ours comes first
-)
+HOOK_TIMEOUT_SECONDS = 10  # the host's limit, in hooks.json: well above ours, which comes first
 HOOK_STDIN_MAX_BYTES = 16 * 1024 * 1024  # hook input holds no transcript; 10 MB has been seen
 COMPACT_TOTAL_SECONDS = 60.0  # 60 MB of rows take under a second; the rest is a loaded machine
 COMPACT_STDIN_MAX_BYTES = 128 * 1024 * 1024  # slimmed rows of the largest sessions are 40-60 MB
@@ -55,3 +51,37 @@ REQUEST_MAX_BYTES = COMPACT_STDIN_MAX_BYTES + 4096  # the largest request and it
 REPLY_MAX_BYTES = 4_000_000  # the client cuts a process's stdout at 4 MiB
 SOCKET_PATH_MAX_BYTES = 100  # sun_path holds 104 on macOS, 108 on Linux, with a closing NUL
 TOKEN_BYTES = 32  # 256 bits, where loopback TCP stands in for a Unix socket
+
+# --- sidecar ---
+IDLE_EXIT_SECONDS = 30 * 60.0  # a pause at lunch keeps the index warm; a night does not
+TICK_SECONDS = 1.0  # how soon it notices that it is idle or was replaced; one wake-up costs 50 us
+CONNECTIONS_MAX = 32  # twenty hooks at once have been seen; the rest wait in the queue
+BACKLOG_MAX = 128  # callers that wait for a connection
+REQUEST_READ_SECONDS = 20.0  # 60 MB over a Unix socket take 0.1 s
+DRAIN_SECONDS = 60.0  # 300 MB are indexed in under a second
+LEAVE_SECONDS = 5.0  # how long a stopping sidecar waits for answers under way
+TAKE_OVER_SECONDS = 8.0  # how long a new one waits for the lock; more than LEAVE_SECONDS
+SIDECAR_LOG_MAX_BYTES = 256 * 1024  # some hundred reports; then one older file beside it
+
+# --- sessions the sidecar follows ---
+SESSIONS_MAX = 16  # people work in a handful at a time; the rest is read again when it comes back
+INDEXED_ROWS_MAX = 200_000  # over all sessions; some 450 bytes each, about 90 MB
+READ_CHUNK_BYTES = 4 * 1024 * 1024  # read at a time; more brings no speed and holds more memory
+LINE_MAX_BYTES = 256 * 1024 * 1024  # a longer line is no row; it is passed over
+ANCHOR_BYTES = 4096  # at both ends of what was read: tells a grown file from a replaced one
+SETTLE_SECONDS = 10.0  # after a nudge the file is looked at until it was quiet for so long (FR-077)
+SESSION_ID_MAX_CHARS = 128  # a UUID has 36
+
+# --- installer ---
+SETTINGS_MAX_BYTES = 16 * 1024 * 1024  # a settings file has some kilobytes
+SETTINGS_EDIT_TRIES_MAX = 20  # how often somebody else may write just before we do
+PROBE_SECONDS = 20.0  # an interpreter that starts answers in 0.1 s; a cold disk takes seconds
+PACKAGES_SECONDS = 900.0  # 45 MB of wheels over a slow line
+INSTALL_WAIT_SECONDS = 900.0  # another install on its way takes as long at most
+LCC_SECONDS = 120.0  # a sample takes half a second; the largest real sessions some more
+SESSION_HEAD_ROWS_MAX = 50  # rows looked at for the session's folder; it stands in the first few
+CLIENT_ANSWER_SECONDS = 20.0  # `claude --version` takes 0.1 s
+PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
+
+# --- live compaction ---
+LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for

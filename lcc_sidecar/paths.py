@@ -101,9 +101,9 @@ def _host() -> str:
 
 def _boot() -> str:
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read(36)
-    except (OSError, ValueError):
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+            return os.fsdecode(file.read(36))
+    except OSError:
         return ""  # elsewhere the host name has to do
 
 

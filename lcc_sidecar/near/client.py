@@ -125,7 +125,7 @@ def _print_whole(reply: bytes) -> None:
 
 def _note(where: str, error: Exception) -> None:
     try:
-        from lcc_sidecar.near.failures import note  # noqa: PLC0415 - only a failure pays for it
+        from lcc_sidecar.near.log import note  # noqa: PLC0415 - only a failure pays for it
 
         note(where, error)
     except Exception:  # noqa: BLE001, S110 - a full disk or a read-only home has no place to say so

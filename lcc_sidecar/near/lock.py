@@ -21,14 +21,14 @@ def take(path: str) -> int:
 
 
 def _lock(descriptor: int) -> None:
-    if sys.platform != "win32":
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415 - only there
+
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(*error.args) from error
+    else:
         import fcntl  # noqa: PLC0415 - not there on Windows
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return
-    import msvcrt  # noqa: PLC0415 - only there on Windows
-
-    try:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    except PermissionError as error:
-        raise BlockingIOError(*error.args) from error

@@ -1,0 +1,246 @@
+"""The index of one session's transcript: which row stands where. The texts stay in the file.
+
+A session file only grows; so it is read on from a byte offset. Whatever hint brings us here, the
+file is the truth: it is compared with what was read before, and read anew if it was cut or replaced
+(FR-135). Bytes after the last line end are left for the next time (FR-046). Nothing here writes.
+"""
+
+import json
+import os
+import stat
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lcc_sidecar.limits import ANCHOR_BYTES, LINE_MAX_BYTES, READ_CHUNK_BYTES
+from lcc_sidecar.transcript.rows import NOT_A_ROW, decode_object, decode_row
+
+_INDEXED_TYPES = frozenset({"user", "assistant", "attachment", "system", "queue-operation"})
+
+
+class IndexedRow(msgspec.Struct, frozen=True, gc=False):
+    """One row of the file: what it is, what it hangs on, and its place in bytes."""
+
+    type: str
+    uuid: str | None
+    parent_uuid: str | None
+    message_id: str | None
+    offset: int
+    length: int
+    is_meta: bool
+    is_sidechain: bool
+
+    @property
+    def is_rider(self) -> bool:
+        """Whether the row has no place of its own in the conversation but rides on another."""
+        return self.type == "attachment" or (self.type == "user" and self.is_meta)
+
+
+class _InnerHead(msgspec.Struct, gc=False):
+    id: str | None = None
+
+
+class _Head(msgspec.Struct, rename="camel", gc=False):
+    """What the index needs of a row; all else is skipped while decoding."""
+
+    type: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    is_meta: bool | None = None
+    is_sidechain: bool | None = None
+    message: _InnerHead | None = None
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
+
+
+class SessionIndex:
+    """The rows of one transcript. Hold `lock` while using it; `update` before trusting it.
+
+    `rows` maps a uuid to its row; a row written again under its uuid is one row, and the newest
+    place counts (FR-053). `queue` holds the queue-operation rows in file order. `damaged` counts
+    lines that could not be read whole.
+    """
+
+    def __init__(self, session_id: str, path: Path) -> None:
+        self.session_id = session_id
+        self.path = path
+        self.lock = threading.RLock()
+        self._identity: tuple[int, int] | None = None
+        self._seen: tuple[int, int, int, int] | None = None
+        self._forget()
+
+    def update(self) -> int:
+        """Read what the file has gained, and return how many bytes were consumed.
+
+        Raise OSError if the file cannot be read; what is known then stays as it was.
+        """
+        with _open_regular(self.path) as file:
+            found = os.fstat(file)
+            state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+            if state == self._seen:
+                return 0
+            if self._was_replaced(file, found):
+                self._forget()
+            self._identity = (found.st_dev, found.st_ino)
+            before = self.position
+            self._read_on(file, found.st_size)
+            self._remember_ends(file)
+            self._seen = state
+            return self.position - before
+
+    def riders_of(self, uuid: str) -> list[IndexedRow]:
+        """Return the attachments and meta rows that hang on a row, or on one another, in order."""
+        found: list[IndexedRow] = []
+        waiting, seen = [uuid], {uuid}
+        while waiting:
+            for rider in self._riders.get(waiting.pop(), {}).values():
+                if rider.uuid and rider.uuid not in seen:
+                    seen.add(rider.uuid)
+                    waiting.append(rider.uuid)
+                    found.append(rider)
+        return sorted(found, key=lambda row: row.offset)
+
+    def read_row(self, uuid: str) -> dict[str, Any] | None:
+        """Return a row decoded from the file; None if it is not there, or no longer."""
+        row = self.rows.get(uuid)
+        found = self.read(row) if row else None
+        return found if found and found.get("uuid") == uuid else None
+
+    def read(self, row: IndexedRow) -> dict[str, Any] | None:
+        """Return what stands at a row's place in the file, decoded; None if that is no object."""
+        try:
+            with _open_regular(self.path) as file:
+                found = decode_object(os.pread(file, row.length, row.offset))
+        except OSError:
+            return None
+        return found if isinstance(found, dict) else None
+
+    def lines(self, uuids: Iterable[str]) -> Iterator[bytes | None]:
+        """Yield the bytes of each row, None for one that the file does not hold.
+
+        Raise OSError if the file cannot be read.
+        """
+        with _open_regular(self.path) as file:
+            for uuid in uuids:
+                row = self.rows.get(uuid)
+                yield os.pread(file, row.length, row.offset) if row else None
+
+    def _forget(self) -> None:
+        self.position = 0  # bytes consumed: up to behind a line end
+        self.damaged = 0
+        self.rows: dict[str, IndexedRow] = {}
+        self.queue: list[IndexedRow] = []
+        self._riders: dict[str, dict[str, IndexedRow]] = {}  # by parent, then by own uuid
+        self._scanned = 0  # bytes known to hold no line end behind `position`
+        self._is_overlong = False
+        self._head = self._tail = b""
+        self._seen = None
+
+    def _was_replaced(self, file: int, found: os.stat_result) -> bool:
+        if self._identity != (found.st_dev, found.st_ino) or found.st_size < self._scanned:
+            return True
+        tail_at = self.position - len(self._tail)
+        return (
+            os.pread(file, len(self._head), 0) != self._head
+            or os.pread(file, len(self._tail), tail_at) != self._tail
+        )
+
+    def _remember_ends(self, file: int) -> None:
+        count = min(ANCHOR_BYTES, self.position)
+        self._head = os.pread(file, count, 0)
+        self._tail = os.pread(file, count, self.position - count)
+
+    def _read_on(self, file: int, size: int) -> None:
+        while self._scanned < size:
+            chunk = os.pread(file, min(READ_CHUNK_BYTES, size - self._scanned), self._scanned)
+            if not chunk:
+                return  # cut while we read; the next update sees that
+            end = chunk.rfind(b"\n") + 1
+            if end:
+                self._consume(file, chunk[:end])
+            self._scanned += len(chunk)
+            if self._scanned - self.position > LINE_MAX_BYTES:
+                self._is_overlong = True
+                self.position = self._scanned
+
+    def _consume(self, file: int, block: bytes) -> None:
+        """Take in whole lines: `block`, and what was scanned before it without a line end.
+
+        Only now is that first part read again, once; so a long line that arrives in small pieces
+        costs no more than its length (FR-064).
+        """
+        offset, missing = self.position, self._scanned - self.position
+        lines = block.split(b"\n")
+        if missing:
+            lines[0] = os.pread(file, missing, offset) + lines[0]
+        if self._is_overlong:
+            self._is_overlong = False
+            self.damaged += 1
+            offset += len(lines.pop(0)) + 1
+        for line in lines[:-1]:
+            head = self._head_of(line)
+            if head is not None and head.type in _INDEXED_TYPES:
+                self._keep(head, offset, len(line))
+            offset += len(line) + 1
+        self.position = offset
+
+    def _keep(self, head: Any, offset: int, length: int) -> None:
+        row = IndexedRow(
+            type=head.type,
+            uuid=head.uuid,
+            parent_uuid=head.parent_uuid,
+            message_id=head.message.id if head.message else None,
+            offset=offset,
+            length=length,
+            is_meta=head.is_meta is True,
+            is_sidechain=head.is_sidechain is True,
+        )
+        if row.type == "queue-operation":
+            self.queue.append(row)
+        elif row.uuid:
+            self._put(row.uuid, row)
+
+    def _put(self, uuid: str, row: IndexedRow) -> None:
+        earlier = self.rows.get(uuid)
+        if earlier and earlier.parent_uuid:
+            self._riders.get(earlier.parent_uuid, {}).pop(uuid, None)
+        self.rows[uuid] = row
+        if row.is_rider and row.parent_uuid:
+            self._riders.setdefault(row.parent_uuid, {})[uuid] = row
+
+    def _head_of(self, line: bytes) -> Any:
+        """Return the head of a row, None if the line holds none."""
+        try:
+            return _decode_head(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            row = decode_row(line)
+        if row is None or not _is_whole(line):
+            self.damaged += 1
+        return None if row is NOT_A_ROW else row
+
+
+@contextmanager
+def _open_regular(path: Path) -> Iterator[int]:
+    """Open a regular file for reading, without waiting if it is something else."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(f"{path} is no regular file")
+        yield file
+    finally:
+        os.close(file)
+
+
+def _is_whole(line: bytes) -> bool:
+    """Return whether a line that needed the tolerant way is all one JSON value, if an odd one."""
+    try:
+        json.loads(line.strip(b"\0 \t\r\n").decode("utf-8", "surrogatepass") or "null")
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,58 @@
+"""The one thread that reads transcripts in the background: nudges in, indexes kept warm.
+
+A nudge is a hint that comes late, twice or not at all, and before the last row is on disk. So after
+each one the file is looked at until it has been quiet for a while (FR-077).
+"""
+
+import queue
+import threading
+import time
+
+from lcc_sidecar.limits import SETTLE_SECONDS, TICK_SECONDS
+from lcc_sidecar.sidecar.sessions import SessionIndex
+
+
+class Indexer:
+    def __init__(self) -> None:
+        self._work: queue.Queue[SessionIndex | threading.Event] = queue.Queue()
+        self._quiet_at: dict[SessionIndex, float] = {}
+        threading.Thread(target=self._run, name="indexer", daemon=True).start()
+
+    def nudge(self, session: SessionIndex) -> None:
+        """Have a session's index brought up to date soon."""
+        self._work.put(session)
+
+    def drain(self, seconds: float) -> bool:
+        """Wait until all that was nudged before is indexed. Return False if it took too long."""
+        done = threading.Event()
+        self._work.put(done)
+        return done.wait(seconds)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                work = self._work.get(timeout=TICK_SECONDS if self._quiet_at else None)
+            except queue.Empty:
+                self._look_again()
+                continue
+            if isinstance(work, threading.Event):
+                work.set()
+            else:
+                self._quiet_at[work] = time.monotonic() + SETTLE_SECONDS
+                _update(work)
+
+    def _look_again(self) -> None:
+        now = time.monotonic()
+        for session, quiet_at in list(self._quiet_at.items()):
+            if _update(session):
+                self._quiet_at[session] = now + SETTLE_SECONDS
+            elif now > quiet_at:
+                del self._quiet_at[session]
+
+
+def _update(session: SessionIndex) -> int:
+    try:
+        with session.lock:
+            return session.update()
+    except OSError:
+        return 0  # gone or not readable: the next nudge looks again
