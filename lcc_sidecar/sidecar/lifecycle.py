@@ -7,7 +7,8 @@ import json
 import os
 import signal
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from lcc_sidecar import limits
 from lcc_sidecar.errors import LccError, SettingsError, SidecarError, SidecarUnreachableError
@@ -19,6 +20,7 @@ from lcc_sidecar.settings import Settings, load
 from lcc_sidecar.sidecar import log
 
 _POLL_SECONDS = 0.05
+_Result = TypeVar("_Result")
 
 
 def serve(asked: str = "") -> int:
@@ -84,7 +86,7 @@ def ask(command: str, seconds: float = limits.START_WAIT_SECONDS) -> dict[str, A
     return dict(found)
 
 
-def _guarded(step: Any) -> Any:
+def _guarded(step: Callable[[], _Result]) -> _Result:
     """Run a step towards the sidecar, with the system's errors told as ours."""
     try:
         return step()

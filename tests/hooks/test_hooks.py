@@ -252,7 +252,7 @@ def test_a_folder_of_somebody_else_is_not_used(world):
     (folder / "planted.sock").write_text("")
     assert _are_silent(world.all_event_hooks(PAYLOAD))
     assert str(world.home / "run") not in world.point
-    wait_until(lambda: world.sidecars())
+    wait_until(world.sidecars)
 
 
 def test_hooks_without_the_package_leave_in_silence(world):

@@ -251,7 +251,12 @@ def test_a_caller_of_another_user_is_not_admitted(world):
         pytest.skip("only root can become another user here")
     reader, writer = os.pipe()
     address = Path(world.point + ".sock")
-    for path, mode in ((world.home, 0o755), (address.parent, 0o755), (address, 0o666)):
+    for path, mode in (
+        (world.home.parent, 0o755),
+        (world.home, 0o755),
+        (address.parent, 0o755),
+        (address, 0o666),
+    ):
         path.chmod(mode)  # as if somebody had opened it all
     if (child := os.fork()) == 0:  # no thread of ours runs here
         try:
