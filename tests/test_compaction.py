@@ -7,6 +7,7 @@ from lcc_sidecar.compaction import compact
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.options import Options
 from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.verify.drill import drill
 from tests.build import call, conversation, lines, numbered, used
 
 TEXT = lines(9)
@@ -147,6 +148,59 @@ def test_pinned_calls_stand_in_the_report_as_pinned(workspace: Path):
     [row] = compact(transcript, recoverable(workspace)).report["decisions"]
 
     assert (row["source"], row["reason"], row["decision"]) == ("pin", "pinned_recent", "keep")
+
+
+def test_the_latest_error_stays_though_its_text_stands_again(workspace: Path):
+    error = "Error: it broke\n" + TEXT
+    transcript = conversation(
+        used(call("disk", "Read", file_path=str(workspace / "a.py")), numbered(TEXT)),
+        used(call("error", "Bash", command="make"), error),
+        used(call("same", "Read", file_path=str(workspace / "gone")), error),
+    )
+
+    done = compact(transcript, recoverable(workspace))
+
+    assert done.notes == {}
+    assert compact(done.transcript, recoverable(workspace)).notes == {}
+
+
+@pytest.mark.parametrize("first", [1, 17])
+def test_a_file_whose_lines_begin_with_numbers_is_proven_and_drilled(workspace: Path, first: int):
+    table = "".join(f"{n}\tname {n} and some more of it\n" for n in range(first, first + 9))
+    (workspace / "t.tsv").write_text(table)
+    some = "\n".join(table.split("\n")[4:8])
+    transcript = conversation(
+        used(call("all", "Bash", str(workspace), command="cat t.tsv"), table[:-1]),
+        used(call("some", "Bash", str(workspace), command="sed -n '5,8p' t.tsv"), some),
+    )
+
+    done = compact(transcript, recoverable(workspace))
+
+    assert set(done.notes) == {"all", "some"}
+    assert drill(transcript, done.transcript).misses == ()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        used(call("x", "Read", file_path="/w/a"), "1" * 5000 + "\tone"),
+        used(call("x", "Bash", command="x"), f"Process exited with code {'1' * 5000}\nOutput:\nx"),
+        used(call("x", "Bash", cwd="/w", command=f"sed -n '{'1' * 5000}p' f"), TEXT),
+        used(call("x", "Bash", cwd="/w", command=f"head -n {'1' * 5000} f"), TEXT),
+        used(call("x", "Read", file_path="/w/a", offset=True), numbered(TEXT)),
+        used(call("x", "Read", file_path="/w/a", offset=-3, limit="9"), numbered(TEXT)),
+        [
+            *used(call("x", "Bash", command="x"), f"Chunk ID: 1\rWall time: 3\nOutput:\n{TEXT}"),
+            *used(call("y", "Bash", command="x"), f"Chunk ID: 2\rWall time: 4\nOutput:\n{TEXT}"),
+        ],
+    ],
+    ids=range(7),
+)
+def test_one_odd_call_costs_only_itself(workspace: Path, part):
+    done = compact(conversation(*reads(workspace).messages[1:5], part), recoverable(workspace))
+
+    assert "disk" in done.notes
+    assert done.report["violations"] == []
 
 
 def test_a_call_without_a_result_is_left_alone(workspace: Path):

@@ -6,7 +6,7 @@ from lcc_sidecar.policy import lossless, notes
 from lcc_sidecar.policy.codex_header import comparable
 from lcc_sidecar.policy.lossless import dedupe
 from lcc_sidecar.transcript.model import Transcript
-from tests.build import call, conversation, lines, used
+from tests.build import call, conversation, lines, result, used
 
 
 def outputs(*texts: str) -> Transcript:
@@ -81,6 +81,12 @@ def test_notes_and_stubs_of_the_client_are_neither_replaced_nor_pointed_at():
     assert deduped(outputs(note, note, stub, stub)) == {}
 
 
+def test_a_result_without_its_call_is_no_target():
+    orphan = conversation(used(call("a", "Bash", command="x"), lines(5)), result("zz", lines(5)))
+
+    assert deduped(orphan) == {}
+
+
 words = st.sampled_from(["alpha beta gamma delta", "one two three four five", "x", ""])
 texts = st.lists(words, min_size=1, max_size=8).map("\n".join)
 
@@ -92,13 +98,12 @@ def test_it_finds_what_a_search_of_all_pairs_finds(many):
 
     found = deduped(transcript)
 
-    for at, result in enumerate(results):
+    for at, made in enumerate(results):
         later = [r for r in results[at + 1 :] if r.id not in found]
-        holders = [r for r in later if f"\n{result.text}\n" in f"\n{r.text}\n"]
-        worth_it = [
-            r for r in holders if len(notes.lines_of(r.id, 10, 10) or "") < len(result.text)
-        ]
-        if result.id in found:
+        holders = [r for r in later if f"\n{made.text}\n" in f"\n{r.text}\n"]
+        longest = [notes.lines_of("t9", 10, 10), notes.identical("t9")]
+        worth_it = holders and all(len(note or "") < len(made.text) for note in longest)
+        if made.id in found:
             assert holders
         else:
             assert not worth_it

@@ -64,6 +64,9 @@ MORE = [
     "python3 x.py --version",
     "evil --version",
     "cat 'unclosed",
+    "ls *.py",
+    "cat ~/a",
+    "cat a?.py",
     "sudo ls",
     "env ls",
 ]

@@ -62,7 +62,7 @@ def test_an_empty_result_is_empty_text(content):
 
 
 def test_an_image_in_a_result_is_media_not_text():
-    blocks = [{"type": "text", "text": "seen"}, {"type": "image", "source": {}}]
+    blocks = [{"type": "text", "text": "seen"}, {"type": "image", "text": "x", "source": {}}]
     payload = [{"role": "user", "toolResults": [{"id": "a", "text": blocks}]}]
 
     [(_, result)] = parse_messages(payload).results()
