@@ -36,9 +36,7 @@ def conversation(*parts: Message | Iterable[Message], tail: int = 6) -> Transcri
     messages = [user("please fix it")]
     for part in parts:
         messages.extend([part] if isinstance(part, Message) else part)
-    messages.extend(
-        user(f"word {n}") if n % 2 else assistant(f"reply {n}") for n in range(tail)
-    )
+    messages.extend(user(f"word {n}") if n % 2 else assistant(f"reply {n}") for n in range(tail))
     return Transcript(tuple(messages))
 
 

@@ -8,7 +8,7 @@ _LINE = re.compile(
 )
 _LABEL = "Output:\n"
 _VOLATILE = ("Chunk ID:", "Wall time:", "Original token count:")
-_EXIT_CODE = re.compile(r"^Process exited with code (-?\d+)", re.MULTILINE)
+_EXIT_CODE = re.compile(r"^Process exited with code (-?\d{1,9})\b", re.MULTILINE)
 
 
 def without_header(text: str) -> str:
@@ -28,8 +28,8 @@ def comparable(text: str) -> str:
     end = _end(text)
     if not end:
         return text
-    header = text[:end].splitlines(keepends=True)
-    return "".join(line for line in header if not line.startswith(_VOLATILE)) + text[end:]
+    header = text[:end].split("\n")
+    return "\n".join(line for line in header if not line.startswith(_VOLATILE)) + text[end:]
 
 
 def _end(text: str) -> int:

@@ -24,11 +24,11 @@ def dedupe(
     `candidates` are ids of calls whose results may go; results in `unavailable` are neither
     replaced nor pointed at.
     """
-    ambiguous = transcript.ambiguous_ids()
+    paired = {pair.result.id for pair in transcript.pairs()}  # an orphan is no place to point at
     results = [
         result
         for _, result in transcript.results()
-        if result.id not in ambiguous and result.id not in unavailable and _is_comparable(result)
+        if result.id in paired and result.id not in unavailable and _is_comparable(result)
     ]
     needles = {r.id for r in results if r.id in candidates and len(r.text) > notes.SHORTEST}
     kept = _KeptTexts({_anchor(r.text) for r in results if r.id in needles})

@@ -9,7 +9,8 @@ import shlex
 from collections.abc import Callable
 
 _SUBSTITUTION = frozenset("$`\\")
-_OPERATORS = frozenset("|&;<>(){}!#\n\r")
+_UNQUOTED = frozenset("|&;<>(){}!#\n\r*?[")  # operators, and what expands into other words
+_HOME = re.compile(r"(?:^|[\s=:])~")
 _SED_RANGE = re.compile(r"\d+(?:,\d+)?p")
 _FORBIDDEN_FIND = ("-exec", "-ok", "-delete", "-fprint", "-fls")
 _GIT_READS = frozenset({"status", "diff", "log", "show"})
@@ -36,11 +37,13 @@ def is_read_only_command(command: str) -> bool:
 
 def plain_words(command: str) -> list[str] | None:
     """Return the words of one plain command; None if a shell would make more of it."""
+    if _HOME.search(command):
+        return None
     quote = ""
     for char in command:
         if quote == "'":
             quote = "" if char == "'" else quote
-        elif char in _SUBSTITUTION or (not quote and char in _OPERATORS):
+        elif char in _SUBSTITUTION or (not quote and char in _UNQUOTED):
             return None
         elif char in "'\"":
             quote = "" if char == quote else quote or char

@@ -11,9 +11,9 @@ from lcc_sidecar.transcript.model import Pair, ToolCall
 FILE_TOOLS = frozenset({"Read", "View", "view", "read_file", "ReadFile"})
 SHELL_TOOLS = frozenset({"Bash", "bash", "shell", "exec_command", "local_shell"})
 _PATH_KEYS = ("file_path", "path", "filename")
-_NUMBERED = re.compile(r" *(\d+)(?:\t|→)")
-_SED_RANGE = re.compile(r"(\d+)(?:,(\d+))?p")
-_HEAD_COUNT = re.compile(r"(?:-n|--lines=|-)(\d+)")
+_NUMBERED = re.compile(r" *(\d{1,9})(?:\t|→)")
+_SED_RANGE = re.compile(r"(\d{1,9})(?:,(\d{1,9}))?p")
+_HEAD_COUNT = re.compile(r"(?:-n|--lines=|-)(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,17 @@ def _tool_read(call: ToolCall) -> FileRead | None:
     path = next((v for key in _PATH_KEYS if isinstance(v := call.input.get(key), str) and v), None)
     if path is None or call.input.get("pages"):
         return None
-    offset, limit = call.input.get("offset"), call.input.get("limit")
-    if not offset and not limit:
+    offset, limit = _positive(call.input.get("offset")), _positive(call.input.get("limit"))
+    if offset is None and limit is None:
         return FileRead(path)
-    first = offset if isinstance(offset, int) and offset > 0 else 1
-    return FileRead(path, first, first + limit - 1 if isinstance(limit, int) else None)
+    first = offset or 1
+    return FileRead(path, first, first + limit - 1 if limit else None)
+
+
+def _positive(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if value > 0 else None
 
 
 def _shell_read(words: list[str]) -> FileRead | None:
@@ -116,7 +122,7 @@ def _shell_read(words: list[str]) -> FileRead | None:
 
 def _head(rest: list[str]) -> FileRead | None:
     count = 10
-    if len(rest) == 3 and rest[0] == "-n" and rest[1].isdecimal():  # noqa: PLR2004
+    if len(rest) == 3 and rest[0] == "-n" and _HEAD_COUNT.fullmatch("-" + rest[1]):  # noqa: PLR2004
         count, rest = int(rest[1]), rest[2:]
     elif len(rest) == 2 and (found := _HEAD_COUNT.fullmatch(rest[0])):  # noqa: PLR2004
         count, rest = int(found[1]), rest[1:]

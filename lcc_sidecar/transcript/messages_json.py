@@ -148,8 +148,9 @@ def result_text(content: Any, at: str) -> tuple[str, bool]:
 def _block_text(block: Any) -> str | None:
     if isinstance(block, str):
         return block
-    if isinstance(block, dict) and isinstance(block.get("text"), str):
-        return str(block["text"])
+    if isinstance(block, dict) and block.get("type", "text") == "text":
+        text = block.get("text")
+        return text if isinstance(text, str) else None
     return None
 
 

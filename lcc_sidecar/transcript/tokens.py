@@ -87,10 +87,10 @@ class _Vocabulary(msgspec.Struct, frozen=True):
 
 def _vocabulary() -> _Vocabulary | None:
     try:
-        from bpe_openai.registry import ENCODING_CONSTRUCTORS  # noqa: PLC0415 - see _encoding
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # it opens its data the old way
+            from bpe_openai.registry import ENCODING_CONSTRUCTORS  # noqa: PLC0415 - takes a second
+
             made = ENCODING_CONSTRUCTORS[VOCABULARY]()
     except (ImportError, KeyError, OSError, RuntimeError, ValueError):
         return None

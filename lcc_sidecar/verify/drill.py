@@ -115,8 +115,11 @@ def _same(kind: str, old: ToolResult, had: str) -> bool:
     """Compare as the reader of the pointer would: the tool's own additions are no content."""
     if kind == "result":
         return old.text == had or _without_header(old.text) == _without_header(had)
-    wanted = _without_header(_without_numbers(old.text))
-    return had in (wanted, wanted + "\n") or (kind == "command" and had.strip() == wanted.strip())
+    # A shell shows a file as it is; a read tool puts numbers before its lines.
+    wanted = (_without_header(old.text), _without_numbers(old.text))
+    if kind == "command":
+        return had.strip() == wanted[0].strip()
+    return any(had in (text, text + "\n") for text in wanted)
 
 
 def _without_numbers(text: str) -> str:

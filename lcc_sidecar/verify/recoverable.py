@@ -18,8 +18,8 @@ _RE_READ = re.compile(
     r"(?:; content verified on disk at compaction time)?\]"
 )
 _RE_RUN = re.compile(r"\[removed: re-run `(?P<command>[^`]+)` to recover\]")
-_NUMBER = re.compile(r"\s*(\d+)[\t→]")
-_SHELL_SYNTAX = re.compile(r"[$`\\|&;<>(){}\n!#]")
+_NUMBER = re.compile(r" *(\d{1,9})[\t→]")
+_SHELL_SYNTAX = re.compile(r"[$`\\|&;<>(){}\n!#*?\[]|(?:^|[\s=:])~")
 _GIT_READERS = {"status", "diff", "log", "show"}
 # By program, what makes it more than a reader; a program that is not here is no reader.
 _MORE_THAN_READING = {
@@ -68,7 +68,10 @@ def _is_own_file(call: ToolCall, old: ToolResult, note: str) -> bool:
     if found["path"] not in _own_paths(call):
         return False
     claimed = (int(found["first"]), int(found["last"])) if found["first"] else None
-    return claimed == _numbers(old.text) or _is_countable(call, old, claimed)
+    numbers = None if _is_shell(call) else _numbers(old.text)
+    if numbers is not None:
+        return claimed == numbers or (claimed is None and numbers[0] == 1)
+    return claimed is None or _is_countable(call, old, claimed)
 
 
 def _own_paths(call: ToolCall) -> set[str]:
@@ -86,11 +89,13 @@ def _own_paths(call: ToolCall) -> set[str]:
     }
 
 
-def _is_countable(call: ToolCall, old: ToolResult, claimed: tuple[int, int] | None) -> bool:
-    """Return whether a claim fits a result without numbers: the whole, or as many lines."""
-    numbers = _numbers(old.text)
-    if claimed is None or numbers is not None:
-        return claimed is None and (numbers is None or numbers[0] == 1)
+def _is_shell(call: ToolCall) -> bool:
+    """Return whether a call's numbers, if its result has any, are content and not the tool's."""
+    return any(isinstance(call.input.get(key), str) for key in ("command", "cmd"))
+
+
+def _is_countable(call: ToolCall, old: ToolResult, claimed: tuple[int, int]) -> bool:
+    """Return whether a claim on lines fits a result without numbers: asked for, and as many."""
     first, last = claimed
     asked = " ".join(str(call.input.get(key, "")) for key in ("command", "cmd", "offset"))
     header = _CODEX.match(old.text)

@@ -1,0 +1,199 @@
+"""The command line, as a person or a script meets it: real processes, real files."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.build import Session, lines, numbered, tool_use
+
+TEXT = lines(40)
+LCC = [sys.executable, "-c", "from lcc_sidecar.cli.main import main; main()"]
+ROOT = Path(__file__).parent.parent.parent
+
+
+def lcc(*arguments: object, check: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*LCC, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", "COLUMNS": "100"},
+    )
+    assert done.returncode == check, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    (workspace / "a.py").write_text(TEXT)
+    session = Session()
+    session.says("please fix it")
+    session.reads("r1", str(workspace / "a.py"), numbered(TEXT))
+    session.replies(tool_use("b1", "Bash", command="make"))
+    session.returns("b1", TEXT)
+    session.replies(tool_use("b2", "Bash", command="make"))
+    session.returns("b2", TEXT)
+    session.chat(4)
+    (tmp_path / "session.jsonl").write_bytes(session.data())
+    return tmp_path
+
+
+def test_a_session_is_compacted_explained_verified_and_drilled(work: Path):
+    session, out, report = work / "session.jsonl", work / "out.jsonl", work / "report.json"
+    before = session.read_bytes()
+    session.chmod(0o400)
+
+    receipt = lcc(
+        *("compact", session, "-q", "finish it", "--mode", "tool-calls", "--provider", "rules"),
+        *("--rules-mode", "recoverable", "--workspace-root", work / "ws", "-o", out, "-r", report),
+    ).stdout
+
+    assert "re-read from disk; content verified" in receipt
+    assert "identical output kept later" in receipt
+    assert session.read_bytes() == before
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert json.loads(report.read_bytes())["tool_calls_replaced"] == 1
+    assert lcc("explain", report).stdout.splitlines()[1:] == receipt.splitlines()[1:]
+    assert "clean: 2 pointers" in lcc("verify", session, out).stdout
+    assert "2 of 2 pointers lead back" in lcc("drill", session, out).stdout
+
+
+def test_compacting_the_output_changes_nothing(work: Path):
+    once, twice = work / "once.jsonl", work / "twice.jsonl"
+    options = ("--rules-mode", "recoverable", "--workspace-root", work / "ws")
+
+    lcc("compact", work / "session.jsonl", *options, "-o", once)
+    lcc("compact", once, *options, "-o", twice)
+
+    assert once.read_bytes() == twice.read_bytes()
+    assert once.read_bytes() != (work / "session.jsonl").read_bytes()
+
+
+def test_without_o_the_transcript_goes_to_stdout_and_the_receipt_to_stderr(work: Path):
+    done = lcc("compact", work / "session.jsonl")
+
+    assert len(done.stdout.splitlines()) == len((work / "session.jsonl").read_text().splitlines())
+    assert "identical output kept later" in done.stderr
+
+
+def test_a_dry_run_writes_nothing(work: Path):
+    before = sorted(work.rglob("*"))
+
+    done = lcc("compact", work / "session.jsonl", "-o", work / "o", "-r", work / "r", "--dry-run")
+
+    assert "What went" in done.stdout
+    assert sorted(work.rglob("*")) == before
+
+
+def test_messages_json_goes_in_and_out(work: Path):
+    payload = {
+        "messages": [
+            {"role": "user", "text": "go"},
+            *(
+                part
+                for name in "ab"
+                for part in (
+                    {"role": "assistant", "tool_calls": [{"id": name, "name": "Bash"}]},
+                    {"role": "user", "tool_results": [{"id": name, "text": TEXT}]},
+                )
+            ),
+            *({"role": "user", "text": str(n)} for n in range(6)),
+        ]
+    }
+    (work / "t.json").write_text(json.dumps(payload))
+
+    out = json.loads(lcc("compact", work / "t.json").stdout)
+
+    payload["messages"][2]["tool_results"][0]["text"] = "[identical output kept at b]"
+    assert out == payload
+
+
+def test_explain_tells_its_story_as_json(work: Path):
+    lcc("compact", work / "session.jsonl", "-o", work / "o", "-r", work / "r")
+
+    story = json.loads(lcc("explain", work / "r", "--json").stdout)
+
+    assert [group["reason"] for group in story["went"]] == ["identical_output_kept_later"]
+
+
+def test_exact_tokens_name_their_vocabulary(work: Path):
+    done = lcc("compact", work / "session.jsonl", "--tokens", "exact", "--dry-run")
+
+    assert "exact: o200k_base" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'{"messages": [{"text": "x"}]}', "messages[0].role"),
+        (b'{"messages": [', "line 1 column"),
+        (b"", "line 1 column"),
+        (b'{"type":"session_meta","payload":{}}\n', "Codex"),
+    ],
+)
+def test_malformed_input_exits_2_and_says_what_and_where(work: Path, content, words):
+    (work / "bad.json").write_bytes(content)
+
+    error = lcc("compact", work / "bad.json", check=2).stderr
+
+    assert str(work / "bad.json") in error
+    assert words in error
+    assert len(error.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compact", "gone.json"),
+        ("compact", "."),
+        ("compact", "session.jsonl", "--mode", "blocks"),
+        ("compact", "session.jsonl", "--provider", "jev"),
+        ("compact", "session.jsonl", "--provider", "mechanical"),
+        ("compact", "session.jsonl", "--rules-mode", "lossy"),
+        ("compact", "session.jsonl", "--preserve-recent", "-1"),
+        ("compact", "session.jsonl", "-o", "session.jsonl"),
+        ("compact", "session.jsonl", "-r", "link.jsonl"),
+        ("compact", "session.jsonl", "--no-such-option"),
+        ("explain", "session.jsonl"),
+        ("explain", "gone.json"),
+        ("verify", "gone.json", "session.jsonl"),
+        ("no-such-verb",),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_honoured_exits_2(work: Path, arguments, monkeypatch):
+    monkeypatch.chdir(work)
+    (work / "link.jsonl").symlink_to("session.jsonl")
+    before = (work / "session.jsonl").read_bytes()
+
+    assert lcc(*arguments, check=2).stderr
+
+    assert (work / "session.jsonl").read_bytes() == before
+
+
+def test_a_broken_compaction_fails_verify_and_drill(work: Path):
+    data = (work / "session.jsonl").read_bytes()
+    (work / "bad.jsonl").write_bytes(data.replace(b"question 1", b"question 9"))
+
+    assert (
+        "the text changed"
+        in lcc("verify", work / "session.jsonl", work / "bad.jsonl", check=1).stdout
+    )
+    assert "miss" in lcc("drill", work / "session.jsonl", work / "bad.jsonl", check=1).stdout
+
+
+def test_an_output_that_cannot_be_written_exits_1_and_leaves_nothing(work: Path):
+    done = lcc("compact", work / "session.jsonl", "-o", work / "no" / "folder.jsonl", check=1)
+
+    assert "cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["compact", "explain", "verify", "drill", "sidecar", "doctor"])
+def test_every_verb_has_help(verb):
+    assert "Usage:" in lcc(verb, "--help").stdout

@@ -1,0 +1,226 @@
+from pathlib import Path
+
+import pytest
+
+from lcc_sidecar import compaction
+from lcc_sidecar.compaction import compact
+from lcc_sidecar.errors import UsageError
+from lcc_sidecar.options import Options
+from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.verify.drill import drill
+from tests.build import call, conversation, lines, numbered, used
+
+TEXT = lines(9)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "a.py").write_text(TEXT)
+    return tmp_path
+
+
+def recoverable(workspace: Path, **changes: object) -> Options:
+    options = {"rules_mode": "recoverable", "workspace_root": str(workspace)} | changes
+    return Options(**options)
+
+
+def reads(workspace: Path) -> Transcript:
+    return conversation(
+        used(call("disk", "Read", file_path=str(workspace / "a.py")), numbered(TEXT)),
+        used(call("same", "Bash", command="x"), TEXT),
+        used(call("kept", "Bash", command="x"), TEXT),
+    )
+
+
+def reasons(done: compaction.Compaction) -> dict[str, str]:
+    return {decision.id: decision.reason for decision in done.decisions}
+
+
+def test_a_result_goes_by_the_disk_and_another_by_a_later_one(workspace: Path):
+    done = compact(reads(workspace), recoverable(workspace))
+
+    assert done.notes == {
+        "disk": f"[removed: re-read {workspace}/a.py to recover; "
+        "content verified on disk at compaction time]",
+        "same": "[identical output kept at kept]",
+    }
+    assert reasons(done)["kept"] == "not_recoverable"
+
+
+def test_lossless_needs_no_disk_and_leaves_the_read(workspace: Path):
+    done = compact(reads(workspace), Options())
+
+    assert list(done.notes) == ["same"]
+    assert reasons(done)["disk"] == "no_lossless_superseder"
+
+
+def test_the_disk_check_can_be_switched_off(workspace: Path):
+    done = compact(reads(workspace), recoverable(workspace, disk_check=False))
+
+    assert done.report["recoverability_check"] == "transcript_proxy"
+    assert "disk" not in done.notes
+
+
+def test_a_file_that_changes_between_proof_and_emit_is_kept(workspace: Path, monkeypatch):
+    verifiers = dict(compaction.VERIFIERS)
+
+    def late_change(before, after, *, allow_command_pointers):
+        (workspace / "a.py").write_text("changed meanwhile\n")
+        return verifiers["recoverable"](
+            before, after, allow_command_pointers=allow_command_pointers
+        )
+
+    monkeypatch.setattr(compaction, "VERIFIERS", {"recoverable": late_change})
+
+    done = compact(reads(workspace), recoverable(workspace))
+
+    assert reasons(done)["disk"] == "keep_disk_changed_before_emit"
+    assert list(done.notes) == ["same"]
+
+
+@pytest.mark.parametrize("verifier", [lambda *_, **__: ["broken"], lambda *_, **__: 1 / 0])
+def test_a_violation_or_a_verifier_that_fails_keeps_everything(workspace, monkeypatch, verifier):
+    monkeypatch.setattr(compaction, "VERIFIERS", {"recoverable": verifier})
+    transcript = reads(workspace)
+
+    done = compact(transcript, recoverable(workspace))
+
+    assert done.transcript == transcript
+    assert done.report["degraded"] is True
+    assert done.report["degradation_reason"] == "recoverable_verification_failed_fail_safe"
+    assert done.report["semantic_guarantee"] == "none"
+    assert reasons(done)["disk"] == "recoverable_verification_failed"
+
+
+@pytest.mark.parametrize(
+    "options", [Options(rules_mode="lossy"), Options(preserve_recent=-1)], ids=str
+)
+def test_what_cannot_be_honoured_is_refused(options: Options):
+    with pytest.raises(UsageError):
+        compact(conversation(), options)
+
+
+def test_a_transcript_without_candidates_says_so():
+    done = compact(conversation(), Options())
+
+    assert done.report["degradation_reason"] == "no_candidates"
+    assert done.report["degraded"] is False
+    assert done.report["semantic_guarantee"] == "none"
+
+
+def test_an_empty_transcript_is_no_obstacle():
+    assert compact(Transcript(()), Options()).report["reduction_ratio"] == 0.0
+
+
+def test_long_work_tells_how_far_it_is(workspace: Path):
+    told = []
+
+    compact(reads(workspace), recoverable(workspace), lambda *seen: told.append(seen))
+
+    assert told == [("proving", n, 3) for n in range(3)]
+
+
+def test_the_report_adds_up(workspace: Path):
+    transcript = reads(workspace)
+    done = compact(transcript, recoverable(workspace, question="the goal"))
+    report = done.report
+
+    assert report["schema_version"] == "transcript-compaction-1.0"
+    assert report["objective"] == "the goal"
+    assert report["chars_before"] == sum(map(len, transcript.texts()))
+    assert report["chars_after"] == sum(map(len, done.transcript.texts()))
+    assert report["reduction_ratio"] == 1 - report["chars_after"] / report["chars_before"]
+    rows = {row["id"]: row for row in report["decisions"]}
+    gone = sum(row["chars"] - row["chars_after"] for row in rows.values())
+    assert gone == report["chars_before"] - report["chars_after"]
+    assert gone == report["tool_chars_before"] - report["tool_chars_after"]
+    assert (report["tool_calls_replaced"], report["tool_calls_deduped"]) == (1, 1)
+    assert report["tool_calls_kept"] == 1
+    assert rows["disk"]["recover"]["path"] == str(workspace / "a.py")
+    assert rows["disk"]["recoverability_check"] == "disk"
+    assert rows["same"]["kept_at"] == "kept"
+    assert sum(before for before, _ in report["window"].values()) == report["chars_before"]
+
+
+def test_pinned_calls_stand_in_the_report_as_pinned(workspace: Path):
+    transcript = conversation(used(call("a", "Bash", command="x"), TEXT), tail=2)
+
+    [row] = compact(transcript, recoverable(workspace)).report["decisions"]
+
+    assert (row["source"], row["reason"], row["decision"]) == ("pin", "pinned_recent", "keep")
+
+
+def test_the_latest_error_stays_though_its_text_stands_again(workspace: Path):
+    error = "Error: it broke\n" + TEXT
+    transcript = conversation(
+        used(call("disk", "Read", file_path=str(workspace / "a.py")), numbered(TEXT)),
+        used(call("error", "Bash", command="make"), error),
+        used(call("same", "Read", file_path=str(workspace / "gone")), error),
+    )
+
+    done = compact(transcript, recoverable(workspace))
+
+    assert done.notes == {}
+    assert compact(done.transcript, recoverable(workspace)).notes == {}
+
+
+@pytest.mark.parametrize("first", [1, 17])
+def test_a_file_whose_lines_begin_with_numbers_is_proven_and_drilled(workspace: Path, first: int):
+    table = "".join(f"{n}\tname {n} and some more of it\n" for n in range(first, first + 9))
+    (workspace / "t.tsv").write_text(table)
+    some = "\n".join(table.split("\n")[4:8])
+    transcript = conversation(
+        used(call("all", "Bash", str(workspace), command="cat t.tsv"), table[:-1]),
+        used(call("some", "Bash", str(workspace), command="sed -n '5,8p' t.tsv"), some),
+    )
+
+    done = compact(transcript, recoverable(workspace))
+
+    assert set(done.notes) == {"all", "some"}
+    assert drill(transcript, done.transcript).misses == ()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        used(call("x", "Read", file_path="/w/a"), "1" * 5000 + "\tone"),
+        used(call("x", "Bash", command="x"), f"Process exited with code {'1' * 5000}\nOutput:\nx"),
+        used(call("x", "Bash", cwd="/w", command=f"sed -n '{'1' * 5000}p' f"), TEXT),
+        used(call("x", "Bash", cwd="/w", command=f"head -n {'1' * 5000} f"), TEXT),
+        used(call("x", "Read", file_path="/w/a", offset=True), numbered(TEXT)),
+        used(call("x", "Read", file_path="/w/a", offset=-3, limit="9"), numbered(TEXT)),
+        [
+            *used(call("x", "Bash", command="x"), f"Chunk ID: 1\rWall time: 3\nOutput:\n{TEXT}"),
+            *used(call("y", "Bash", command="x"), f"Chunk ID: 2\rWall time: 4\nOutput:\n{TEXT}"),
+        ],
+    ],
+    ids=range(7),
+)
+def test_one_odd_call_costs_only_itself(workspace: Path, part):
+    done = compact(conversation(*reads(workspace).messages[1:5], part), recoverable(workspace))
+
+    assert "disk" in done.notes
+    assert done.report["violations"] == []
+
+
+def test_a_call_without_a_result_is_left_alone(workspace: Path):
+    transcript = conversation(used(call("a", "Bash", command="x"), TEXT)[0])
+
+    assert compact(transcript, recoverable(workspace)).decisions == ()
+
+
+def test_an_id_used_twice_is_kept():
+    transcript = conversation(
+        used(call("a", "Bash", command="x"), TEXT), used(call("a", "Bash", command="x"), TEXT)
+    )
+
+    assert reasons(compact(transcript, Options())) == {"a": "duplicate_tool_use_id"}
+
+
+def test_a_path_that_cannot_be_written_into_a_note_is_kept(tmp_path: Path):
+    (tmp_path / "a]b.py").write_text(TEXT)
+    transcript = conversation(
+        used(call("a", "Read", file_path=str(tmp_path / "a]b.py")), numbered(TEXT))
+    )
+
+    assert reasons(compact(transcript, recoverable(tmp_path))) == {"a": "keep_unprintable"}
