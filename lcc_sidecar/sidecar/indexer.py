@@ -14,10 +14,9 @@ from lcc_sidecar.sidecar.sessions import SessionIndex
 
 class Indexer:
     def __init__(self) -> None:
-        self._work: queue.Queue[SessionIndex | threading.Event | None] = queue.Queue()
+        self._work: queue.Queue[SessionIndex | threading.Event] = queue.Queue()
         self._quiet_at: dict[SessionIndex, float] = {}
-        self._thread = threading.Thread(target=self._run, name="indexer", daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._run, name="indexer", daemon=True).start()
 
     def nudge(self, session: SessionIndex) -> None:
         """Have a session's index brought up to date soon."""
@@ -29,10 +28,6 @@ class Indexer:
         self._work.put(done)
         return done.wait(seconds)
 
-    def stop(self) -> None:
-        self._work.put(None)
-        self._thread.join(TICK_SECONDS)
-
     def _run(self) -> None:
         while True:
             try:
@@ -40,8 +35,6 @@ class Indexer:
             except queue.Empty:
                 self._look_again()
                 continue
-            if work is None:
-                return
             if isinstance(work, threading.Event):
                 work.set()
             else:

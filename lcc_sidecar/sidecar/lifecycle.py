@@ -7,7 +7,8 @@ import json
 import os
 import signal
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from lcc_sidecar import limits
 from lcc_sidecar.errors import LccError, SettingsError, SidecarError, SidecarUnreachableError
@@ -19,6 +20,7 @@ from lcc_sidecar.settings import Settings, load
 from lcc_sidecar.sidecar import log
 
 _POLL_SECONDS = 0.05
+_Result = TypeVar("_Result")
 
 
 def serve(asked: str = "") -> int:
@@ -32,7 +34,7 @@ def serve(asked: str = "") -> int:
     if point is None:
         return 1
     try:
-        life = _take_life_lock(point)
+        _take_life_lock(point)
     except BlockingIOError:
         return 0
     try:
@@ -40,9 +42,6 @@ def serve(asked: str = "") -> int:
     except Exception as error:  # noqa: BLE001 - nobody sees stderr; the log is where to look
         log.report("serve", error)
         return 1
-    finally:
-        if life is not None:
-            os.close(life)  # the file stays: to remove it would let two hold a lock of that name
     return 0
 
 
@@ -87,7 +86,7 @@ def ask(command: str, seconds: float = limits.START_WAIT_SECONDS) -> dict[str, A
     return dict(found)
 
 
-def _guarded(step: Any) -> Any:
+def _guarded(step: Callable[[], _Result]) -> _Result:
     """Run a step towards the sidecar, with the system's errors told as ours."""
     try:
         return step()
@@ -101,23 +100,26 @@ def _guarded(step: Any) -> Any:
         raise SidecarUnreachableError(f"the sidecar does not answer: {error}") from error
 
 
-def _take_life_lock(point: str) -> int | None:
-    """Return the lock that makes this process the sidecar, None where there are no locks.
+def _take_life_lock(point: str) -> None:
+    """Make this process the sidecar, to its very end. Raise BlockingIOError if another one is.
 
-    Raise BlockingIOError if another one is. A predecessor that is leaving still holds it, with
-    nobody answering any more; that one is waited for.
+    The lock goes with the process and its file stays: to remove it would let two hold a lock of
+    that name. A predecessor that is leaving still has it, with nobody answering any more; that one
+    is waited for.
     """
     deadline = time.monotonic() + limits.TAKE_OVER_SECONDS
     while True:
         try:
-            return lock.take(point + ".lock")
+            lock.take(point + ".lock")
         except BlockingIOError:
             if time.monotonic() > deadline or _is_answered(point):
                 raise
         except OSError as error:  # the file system knows no locks: an answer alone decides (FR-131)
             if _is_answered(point):
                 raise BlockingIOError(*error.args) from error
-            return None
+            return
+        else:
+            return
         time.sleep(_POLL_SECONDS)
 
 

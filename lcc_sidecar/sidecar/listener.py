@@ -1,9 +1,9 @@
 """The sidecar's end of the connection: where it listens, and whom it lets in."""
 
-import contextlib
 import hmac
 import os
 import secrets
+import select
 import socket
 import time
 from pathlib import Path
@@ -27,18 +27,21 @@ class Listener:
             self._socket = self._listen_tcp()
         else:
             self._socket = self._listen_unix()
-        self._socket.settimeout(TICK_SECONDS)
+        self._socket.setblocking(False)
+        self._waker, self._woken = socket.socketpair()
         self._inode = self.address.stat().st_ino
 
     def accept(self) -> socket.socket | None:
         """Return the next connection, None if none came within a tick or `withdraw` was called."""
+        ready, _, _ = select.select([self._socket, self._woken], [], [], TICK_SECONDS)
+        if self._socket not in ready:
+            return None
         try:
             connection, _ = self._socket.accept()
-        except TimeoutError:
-            return None
-        except OSError:  # withdrawn, or too many open files: not to be asked again at once
+        except OSError:  # gone again; or too many open files, then not to be asked again at once
             time.sleep(_PAUSE_SECONDS)
             return None
+        connection.setblocking(True)
         return connection
 
     def admit(self, connection: socket.socket, deadline: float) -> None:
@@ -63,8 +66,7 @@ class Listener:
         """Be found no more, and wake `accept`. Safe to call from any thread."""
         if self.is_in_place():
             self.address.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # not on macOS; there a tick has to pass
-            self._socket.shutdown(socket.SHUT_RDWR)
+        self._waker.send(b"!")
 
     def close(self) -> None:
         """Stop listening. Callers in the queue find nobody and look for a successor."""

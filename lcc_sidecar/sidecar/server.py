@@ -77,15 +77,11 @@ class Server:
             self.leave()
             self._listener.close()
             self._wait_for_answers()
-            self._indexer.stop()
-            if self._watch:
-                self._watch.stop()
 
     def leave(self) -> None:
         """Take no more callers. First: whoever comes from now on shall find nobody, not silence."""
-        if not self._leaving.is_set():
-            self._leaving.set()
-            self._listener.withdraw()
+        self._leaving.set()
+        self._listener.withdraw()
 
     def _is_over(self) -> bool:
         is_idle = time.monotonic() - self._active_at > self._idle_exit_seconds

@@ -48,8 +48,3 @@ class Watch(FileSystemEventHandler):
         session = self._followed.get(Path(os.fsdecode(event.src_path)))
         if session is not None:
             self._changed(session)
-
-    def stop(self) -> None:
-        if self._observer.is_alive():
-            self._observer.stop()
-            self._observer.join()

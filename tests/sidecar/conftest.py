@@ -1,0 +1,3 @@
+from tests.sidecar.worlds import world
+
+__all__ = ["world"]
