@@ -11,9 +11,11 @@ export const rebuilt = (rows, reply) => {
   if (!fits(rows, reply)) return undefined
   const carried = Map.groupBy(reply.carry, ({ after }) => after)
   const keptFrom = reply.kept_from ?? rows.length
+  const dropped = new Set(reply.drop) // rows that the client has twice
   const made = []
   let results // the one row that gathers the results of a run of user rows
   rows.forEach((row, index) => {
+    if (dropped.has(index)) return
     if (row.role === 'assistant') {
       results = undefined
       if (index >= keptFrom) made.push(row)
@@ -51,14 +53,17 @@ const addSpoken = (made, { text, toolUses }) => {
 }
 
 /** Whether every decision is about something that is there. */
-const fits = (rows, { notes, carry, kept_from: keptFrom }) => {
-  if (typeof notes !== 'object' || notes === null || !Array.isArray(carry)) return false
-  const ids = rows.flatMap(row => (row.toolResults ?? []).map(result => result.tool_use_id))
+const fits = (rows, { notes, carry, drop, kept_from: keptFrom }) => {
+  if (typeof notes !== 'object' || notes === null) return false
+  if (!Array.isArray(carry) || !Array.isArray(drop)) return false
+  const left = rows.filter((_, index) => !drop.includes(index))
+  const ids = left.flatMap(row => (row.toolResults ?? []).map(result => result.tool_use_id))
   const known = new Set(ids)
   return (
     known.size === ids.length &&
     Object.entries(notes).every(([id, note]) => known.has(id) && isText(note)) &&
     carry.every(({ after, text }) => isIndex(after, rows) && isText(text)) &&
+    drop.every(index => isIndex(index, rows)) &&
     (keptFrom === undefined || isIndex(keptFrom, rows))
   )
 }

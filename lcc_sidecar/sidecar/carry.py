@@ -8,29 +8,12 @@ the conversation as a row of its own, word for word, where it stood (client cont
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from lcc_sidecar.errors import LiveCompactionError
-from lcc_sidecar.sidecar.index import IndexedRow, SessionIndex
+from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.live_rows import LiveRow, runs
-
-# What the model never reads. Found by comparing session files with the requests made from them; only
-# files of clients that do not store what the model reads (`rendered`) need the list.
-_UNSPOKEN = frozenset({
-    "command_permissions",
-    "hook_cancelled",
-    "hook_error_during_execution",
-    "hook_non_blocking_error",
-    "hook_permission_decision",
-    "hook_success",
-    "hook_system_message",
-    "prompt_snapshot",
-    "session_context",
-})  # fmt: skip
-_REMINDER = ("<system-reminder>\n", "\n</system-reminder>")
-_TYPED_MEANWHILE = "The user sent a new message while you were working:\n"
+from lcc_sidecar.sidecar.riders import riders, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,94 +33,15 @@ def carried_rows(
     rows the file is not asked, because it may not have them yet. Raise LiveCompactionError if
     something that the model has read cannot be carried as text.
     """
-    places = _Places(rows, session)
-    found = [
-        Carried(places.behind(index), text)
-        for index, rider in _riders(rows, session)
+    hanging = [
+        (index, uuid)
+        for index, uuid in riders(rows, session)
         if index not in newest and not rows[index].is_kept
-        for text in _texts(session, rider)
     ]
-    found += [Carried(places.behind(i), text) for i, texts in newest.items() for text in texts]
+    told = [*texts(session, hanging), *((i, text) for i, said in newest.items() for text in said)]
+    places = _Places(rows, session)
+    found = [Carried(places.behind(index), text) for index, text in told]
     return sorted(places.missing(found), key=lambda carried: carried.after)
-
-
-def as_read(text: str) -> str:
-    """Return a reminder's text as the model reads it.
-
-    A prompt typed meanwhile is stored as a reminder, but the request has the person's words bare.
-    """
-    start, end = _REMINDER
-    if text.startswith(start + _TYPED_MEANWHILE) and text.endswith(end):
-        return text[len(start) : -len(end)]
-    return text
-
-
-def _riders(rows: Sequence[LiveRow], session: SessionIndex) -> Iterator[tuple[int, IndexedRow]]:
-    """Yield every row of the file that hangs on one of `rows`, with that row's index.
-
-    Riders hang on riders; some hang on records of the client that are no rider themselves. A
-    spoken row that is not in the list ends the way: what hangs on it is of an abandoned branch.
-    """
-    places = {row.handle: index for index, row in enumerate(rows) if row.handle}
-    anchors: dict[str, int | None] = {}
-    for rider in session.rows.values():
-        if not rider.is_rider or rider.uuid in places:
-            continue
-        way, uuid = [], rider.uuid
-        while uuid is not None and uuid not in places and uuid not in anchors:
-            way.append(uuid)
-            row = session.rows.get(uuid)
-            is_passed = row is not None and (row.is_rider or row.type == "system")
-            uuid = row.parent_uuid if row and is_passed and row.parent_uuid not in way else None
-        anchor = None if uuid is None else places.get(uuid, anchors.get(uuid))
-        anchors.update(dict.fromkeys(way, anchor))
-        if anchor is not None:
-            yield anchor, rider
-
-
-def _texts(session: SessionIndex, rider: IndexedRow) -> Iterator[str]:
-    """Yield what the model has read of a rider."""
-    row = session.read(rider)
-    if row is None:
-        raise LiveCompactionError("unreadable_rider", "a row of the session file cannot be read")
-    if row.get("type") == "user":
-        yield from _plain(row.get("message", {}).get("content"))
-        return
-    for message in _rendered(session, row):
-        yield from map(as_read, _plain(message.get("content")))
-
-
-def _rendered(session: SessionIndex, row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages that the client has made of an attachment; none if it made none."""
-    rendered = row.get("rendered")
-    if isinstance(rendered, list):
-        return rendered
-    kind = row.get("attachment", {}).get("type")
-    if kind in _UNSPOKEN or _stores_rendered(session, row.get("version")):
-        return []
-    raise LiveCompactionError("unknown_rider", f"no words are stored for a {kind!r} notice")
-
-
-def _stores_rendered(session: SessionIndex, version: Any) -> bool:
-    """Return whether a client of this version stores with an attachment what the model reads."""
-    for rider in session.rows.values():
-        if rider.type == "attachment":
-            row = session.read(rider)
-            if row and row.get("version") == version and row.get("rendered"):
-                return True
-    return False
-
-
-def _plain(content: Any) -> Iterable[str]:
-    """Return the texts of a message's content. Raise if anything else than text is in it."""
-    if isinstance(content, str):
-        return [content]
-    if isinstance(content, list) and all(
-        isinstance(b, dict) and b.get("type") == "text" and isinstance(b.get("text"), str)
-        for b in content
-    ):
-        return [block["text"] for block in content]
-    raise LiveCompactionError("media_rider", "an image or a document hangs on a rebuilt row")
 
 
 class _Places:

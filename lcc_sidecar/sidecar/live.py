@@ -18,8 +18,15 @@ from lcc_sidecar.limits import LEAST_SHARE_PERCENT, SESSION_ID_MAX_CHARS
 from lcc_sidecar.options import Options
 from lcc_sidecar.sidecar import receipts
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
+from lcc_sidecar.sidecar.doubled import doubled_rows
 from lcc_sidecar.sidecar.index import SessionIndex
-from lcc_sidecar.sidecar.live_rows import LiveRow, newest_group, read_rows, to_transcript
+from lcc_sidecar.sidecar.live_rows import (
+    LiveRow,
+    check_rows,
+    newest_group,
+    read_rows,
+    to_transcript,
+)
 from lcc_sidecar.sidecar.media import media_notes
 from lcc_sidecar.sidecar.newest import read_newest
 from lcc_sidecar.transcript.model import Transcript
@@ -78,11 +85,12 @@ def answer(request: dict[str, Any], session: SessionIndex | None) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """What the mod is told: notes by tool_use_id, rows to put in, assistant rows to leave."""
+    """What the mod is told: notes by tool_use_id, rows to put in, to leave out, to leave alone."""
 
     before: Transcript
     notes: dict[str, str]
     carried: list[Carried]
+    dropped: list[int]
     kept_from: int | None
 
     @property
@@ -103,6 +111,7 @@ class _Decided:
             "outcome": "replaced",
             "notes": self.notes,
             "carry": [{"after": row.after, "text": row.text} for row in self.carried],
+            "drop": self.dropped,
             **({} if self.kept_from is None else {"kept_from": self.kept_from}),
             "receipt": receipts.replaced(before - after, took_s, self.notes.values()),
             "tokens_before": before,
@@ -110,11 +119,15 @@ class _Decided:
         }
 
 
-def _decide(rows: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) -> _Decided:
+def _decide(everything: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) -> _Decided:
     def message_id(row: LiveRow) -> str | None:
         known = index.rows.get(row.handle) if row.handle else None
         return known.message_id if known else None
 
+    doubled = doubled_rows(everything, message_id)
+    places = [place for place in range(len(everything)) if place not in doubled]
+    rows = tuple(everything[place] for place in places)
+    check_rows(rows)
     loop = newest_group(rows, message_id)
     newest = read_newest(rows, loop, asked.newest)
     media = media_notes(rows, index, newest.contents)
@@ -125,7 +138,13 @@ def _decide(rows: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) -> _De
     notes = {
         key: note for key, note in _notes(rows, transcript, asked).items() if key not in unread
     }
-    return _Decided(transcript, {**notes, **media}, carried, loop[0].start if loop else None)
+    return _Decided(
+        before=transcript,
+        notes={**notes, **media},
+        carried=[Carried(places[row.after], row.text) for row in carried],
+        dropped=sorted(doubled),
+        kept_from=places[loop[0].start] if loop else None,
+    )
 
 
 def _index_for(asked: Asked, session: SessionIndex | None) -> SessionIndex:

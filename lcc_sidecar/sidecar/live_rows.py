@@ -39,22 +39,28 @@ class LiveRow(msgspec.Struct, frozen=True):
         return self.role == "user" and not self.results
 
 
+MessageId = Callable[[LiveRow], str | None]
+
+
 def read_rows(value: Any) -> tuple[LiveRow, ...]:
-    """Return the rows of a request. Raise LiveCompactionError if they are not fit to be rebuilt.
+    """Return the rows of a request. Raise LiveCompactionError if they are none."""
+    try:
+        return msgspec.convert(value, tuple[LiveRow, ...])
+    except msgspec.ValidationError as error:
+        raise LiveCompactionError("bad_rows", f"the rows do not fit: {error}") from None
+
+
+def check_rows(rows: Sequence[LiveRow]) -> None:
+    """Raise LiveCompactionError if the rows are not fit to be rebuilt.
 
     Fit means: the first row is the user's, no id is used twice, and each result stands in the user
     rows right after the assistant rows that hold its call (FR-084, FR-087, FR-109).
     """
-    try:
-        rows = msgspec.convert(value, tuple[LiveRow, ...])
-    except msgspec.ValidationError as error:
-        raise LiveCompactionError("bad_rows", f"the rows do not fit: {error}") from None
     if not rows or rows[0].role != "user":
         raise LiveCompactionError("bad_rows", "the conversation does not begin with a user row")
     if any(row.role not in ("user", "assistant") for row in rows):
         raise LiveCompactionError("bad_rows", "a row has a role that is not known")
     _check_pairs(rows)
-    return rows
 
 
 def runs(rows: Sequence[LiveRow]) -> Iterator[range]:
@@ -64,9 +70,6 @@ def runs(rows: Sequence[LiveRow]) -> Iterator[range]:
         if index == len(rows) or rows[index].role != rows[start].role:
             yield range(start, index)
             start = index
-
-
-MessageId = Callable[[LiveRow], str | None]
 
 
 def newest_group(rows: Sequence[LiveRow], message_id: MessageId) -> tuple[range, range] | None:

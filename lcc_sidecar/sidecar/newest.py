@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lcc_sidecar.errors import LiveCompactionError
-from lcc_sidecar.sidecar.carry import as_read
 from lcc_sidecar.sidecar.live_rows import LiveRow
+from lcc_sidecar.sidecar.riders import as_read
 
 _REMINDER = "<system-reminder>"
 _GAP = "\n\n"  # between reminders that the client folds into one text

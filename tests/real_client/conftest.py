@@ -84,7 +84,11 @@ def world(new_world):
 @pytest.fixture
 def plugin_copy(tmp_path):
     """Return a copy of the plugin that a test may break."""
+    return copied_plugin(tmp_path)
+
+
+def copied_plugin(folder):
     for part in (".claude-plugin", "hooks", "lcc_sidecar"):
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(REPOSITORY / part, tmp_path / "plugin" / part, ignore=ignored)
-    return tmp_path / "plugin"
+        shutil.copytree(REPOSITORY / part, folder / "plugin" / part, ignore=ignored)
+    return folder / "plugin"
