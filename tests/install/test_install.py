@@ -11,7 +11,7 @@ import threading
 import time
 
 from install import selftest
-from install.registration import PLUGIN_ID
+from install.registration import PLUGIN_ID, register
 from lcc_sidecar import __version__
 from tests.install.conftest import INSTALLER, REPOSITORY, SETTINGS
 
@@ -133,8 +133,9 @@ def test_a_real_session_is_read_and_not_written(installed, tmp_path):
     os.utime(session.with_name("older.jsonl"), (1, 1))
     rows = "".join(json.dumps(row) + "\n" for row in selftest._rows(tmp_path / "workspace"))
     session.write_text(rows)
-    assert selftest.newest_session(tmp_path) == session
-    assert "proven on disk" in selftest.run_session(installed.python, session)
+    assert selftest.find_session("newest", tmp_path) == session
+    receipt, _ = selftest.run(installed.python, session)
+    assert "proven on disk" in receipt
     assert session.read_text() == rows
     assert sorted(os.listdir(session.parent)) == [session.name, "older.jsonl"]
 
@@ -164,6 +165,22 @@ def test_without_wheels_and_without_a_network_it_says_what_to_do(user, no_networ
     assert ran.returncode == 1
     assert "--wheels DIR" in ran.stderr
     assert user.settings.read_text() == SETTINGS
+
+
+def test_a_session_that_is_not_there_stops_the_install_before_anything_is_made(user):
+    before = user.files()
+    for named in ("newest", user.home / "no.jsonl"):
+        ran = user.installer("--session", named)
+        assert ran.returncode == 1
+        assert "leave out --session" in ran.stderr
+    assert user.files() == before
+
+
+def test_an_uninstall_without_a_record_still_takes_us_out_of_the_settings(user):
+    register(user.settings, user.plugin, None)
+    assert user.installer("uninstall").returncode == 0
+    assert user.settings.read_text() == SETTINGS
+    assert not user.data.exists()
 
 
 def test_an_uninstall_of_nothing_says_so(user):
