@@ -20,6 +20,8 @@ _PASSED_ON = (
 )
 _PASSED_ON_PREFIXES = ("LCC_", "XDG_")
 
+NO_FOLDER = "no private folder for the sidecar's socket; set LCC_SIDECAR_HOME to a folder of yours"
+
 
 def start(deadline: float, *, insist: bool = False) -> str:
     """Return the point at which a sidecar answers, started now if need be.
@@ -31,9 +33,7 @@ def start(deadline: float, *, insist: bool = False) -> str:
     """
     point = meeting_point(make=True)
     if point is None:
-        raise SidecarUnreachableError(
-            "no private folder for the sidecar's socket; set LCC_SIDECAR_HOME to a folder of yours"
-        )
+        raise SidecarUnreachableError(NO_FOLDER)
     starter = _become_starter(point + ".start")
     try:
         # Look again under the lock: another starter may have been quicker.

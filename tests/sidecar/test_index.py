@@ -179,6 +179,29 @@ def test_a_file_that_is_not_what_was_read_is_read_anew(path, index, how):
     assert list(index.rows) == (["old1"] if how == "cut" else ["new1", "new2", "new3"])
 
 
+def test_a_half_line_that_was_cut_and_written_anew_is_read_anew(path, index):
+    path.write_bytes(row("u1") + row("half")[:60])
+    index.update()
+    os.truncate(path, len(row("u1")))
+    _append(path, b"{}\n")
+    index.update()
+    _append(path, row("u2"))
+    index.update()
+    assert list(index.rows) == ["u1", "u2"]
+    assert index.damaged == 0
+
+
+def test_a_copy_that_differs_only_far_from_its_ends_is_read_anew(path, index):
+    ends = row("u1", text="x" * 9000)
+    path.write_bytes(ends + row("old") + ends)
+    index.update()
+    other = path.with_suffix(".new")
+    other.write_bytes(ends + row("new") + ends)
+    other.replace(path)
+    index.update()
+    assert "new" in index.rows
+
+
 def test_what_stands_elsewhere_now_is_not_given_out_as_the_row(path, index):
     path.write_bytes(row("u1") + row("u2"))
     index.update()
