@@ -20,7 +20,7 @@ def doubled_rows(rows: Sequence[LiveRow], message_id: MessageId) -> set[int]:
     """
     dropped: set[int] = set()
     all_runs = list(runs(rows))
-    for run, behind in zip(all_runs, [*all_runs[1:], range(0)], strict=True):
+    for run, behind in zip(all_runs, [*all_runs[1:], range(0)], strict=False):
         if rows[run.start].role != "assistant":
             continue
         copies = set(_copies(rows, run, message_id))

@@ -78,14 +78,25 @@ def texts(session: SessionIndex, found: Sequence[Anchored]) -> Iterator[Anchored
         if not isinstance(row, dict):
             raise LiveCompactionError("unreadable_rider", "a row of the file cannot be read")
         if row.get("type") == "user":
-            messages = [row.get("message") or {}]
+            yield from ((anchor, text) for text in _meta_texts(row))
         elif isinstance(row.get("rendered"), list):
-            messages = row["rendered"]
+            for message in row["rendered"]:
+                yield from ((anchor, as_read(text)) for text in _plain(message.get("content")))
         else:
             _check_unspoken(session, row, renders)
-            continue
-        for message in messages:
-            yield from ((anchor, as_read(text)) for text in _plain(message.get("content")))
+
+
+def _meta_texts(row: dict[str, Any]) -> Iterator[str]:
+    """Yield what the model has read of a meta row.
+
+    What a hook says comes as a reminder that begins with a word on whose words they are.
+    """
+    start, end = _REMINDER
+    lead = row.get("hookTextLead")
+    if row.get("hookText") and not isinstance(lead, str):
+        raise LiveCompactionError("unknown_rider", "a hook's words lack their introduction")
+    for text in _plain((row.get("message") or {}).get("content")):
+        yield f"{start}{lead}\n{text}{end}" if row.get("hookText") else text
 
 
 def _check_unspoken(session: SessionIndex, row: dict[str, Any], renders: dict[Any, bool]) -> None:

@@ -1,4 +1,4 @@
-"""Drive the real client: its own HOME, project, plugin and network, one scripted answer a request."""
+"""Drive the real client in a HOME, a project and a network of its own, over scripted answers."""
 
 import json
 import os
@@ -43,7 +43,9 @@ def think(words):
 
 def call(tool, **arguments):
     return {
-        "type": "tool_use", "id": f"toolu_{uuid.uuid4().hex[:20]}", "name": tool,
+        "type": "tool_use",
+        "id": f"toolu_{uuid.uuid4().hex[:20]}",
+        "name": tool,
         "input": arguments,
     }
 
@@ -111,13 +113,20 @@ class World:
 
     def environment(self):
         return {
-            "HOME": str(self.home), "TERM": "xterm", "LCC_SIDECAR_HOME": str(self.root / "lcc"),
+            "HOME": str(self.home),
+            "TERM": "xterm",
+            "LCC_SIDECAR_HOME": str(self.root / "lcc"),
             "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
-            "LANG": "C.UTF-8", "IS_SANDBOX": "1", "DISABLE_TELEMETRY": "1",
-            "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ANTHROPIC_API_KEY": KEY,
+            "LANG": "C.UTF-8",
+            "IS_SANDBOX": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "ANTHROPIC_API_KEY": KEY,
             **{k: v for k, v in os.environ.items() if k == "LCC_TEST_RUN"},
-            **({"SCRIPTED_API_OWN_NETWORK": "1"} if own_network() else {}), **self.env,
+            **({"SCRIPTED_API_OWN_NETWORK": "1"} if own_network() else {}),
+            **self.env,
         }
 
     def stop_sidecar(self):
@@ -131,13 +140,23 @@ class World:
         steps = script if isinstance(script, dict) else {"main": script}
         (self.root / "script.json").write_text(json.dumps(steps))
         settings = {
-            "permissions": {"allow": ["Read", "Bash", "Edit", "Write", "Agent"]}, **self.settings
+            "permissions": {"allow": ["Read", "Bash", "Edit", "Write", "Agent"]},
+            **self.settings,
         }
         (self.root / "settings.json").write_text(json.dumps(settings))
         log = self.root / f"debug.{len(list(self.root.glob('debug.*.log')))}.log"
         arguments = [
-            self.binary, "-p", "--verbose", "--input-format", "stream-json", "--output-format",
-            "stream-json", "--settings", str(self.root / "settings.json"), "--debug-file", str(log),
+            self.binary,
+            "-p",
+            "--verbose",
+            "--input-format",
+            "stream-json",
+            "--output-format",
+            "stream-json",
+            "--settings",
+            str(self.root / "settings.json"),
+            "--debug-file",
+            str(log),
         ]
         if self.plugin:
             arguments += ["--plugin-dir", str(self.plugin)]
@@ -158,8 +177,12 @@ class Client:
     def __enter__(self):
         self._errors = (self._world.root / "stderr.txt").open("ab")
         self._process = subprocess.Popen(
-            self._command, cwd=self._world.project, env=self._world.environment(),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
+            self._command,
+            cwd=self._world.project,
+            env=self._world.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
             start_new_session=True,
         )
         self._reader = threading.Thread(target=self._read)

@@ -57,7 +57,9 @@ class Script:
                 log.write(json.dumps(record) + "\n")
             number = next(self._ids)
             if kind in ("summary", "side"):
-                return {"blocks": [{"type": "text", "text": f"<summary>{SUMMARY}</summary>"}]}, number
+                return {
+                    "blocks": [{"type": "text", "text": f"<summary>{SUMMARY}</summary>"}]
+                }, number
             return next(self._steps[kind], FINISHED), number
 
 
@@ -66,8 +68,14 @@ def events_of(step, number, model):
     tokens = step.get("input_tokens", 1000)
     usage = {"input_tokens": tokens, "output_tokens": 1}
     message = {
-        "id": f"msg_{number:06d}", "type": "message", "role": "assistant", "model": model,
-        "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
+        "id": f"msg_{number:06d}",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
     }
     yield "message_start", {"message": message}
     for index, block in enumerate(step["blocks"]):

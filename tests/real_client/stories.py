@@ -13,8 +13,17 @@ AT_PROMPT = "CONTEXT-AT-PROMPT"
 AT_START = "CONTEXT-AT-START"
 
 
-def context_hooks():
-    """Return settings with hooks that give the model context, as people have them."""
+NOT_DONE = "FEEDBACK-AT-STOP there is more to do"
+SKILL = "SKILL-WORDS do it like this"
+
+
+def context_hooks(folder):
+    """Return settings with hooks that give the model context, as people have them.
+
+    The Stop hook has something to say once; it remembers that in `folder`.
+    """
+    said = folder / "said"
+    feedback = f"[ -e {said} ] || {{ touch {said}; echo '{NOT_DONE}' >&2; exit 2; }}"
 
     def hook(event, words):
         output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": words}}
@@ -25,12 +34,13 @@ def context_hooks():
             "PostToolUse": hook("PostToolUse", AFTER_TOOL),
             "UserPromptSubmit": hook("UserPromptSubmit", AT_PROMPT),
             "SessionStart": [{"matcher": "startup", **hook("SessionStart", AT_START)[0]}],
+            "Stop": [{"hooks": [{"type": "command", "command": feedback}]}],
         }
     }
 
 
 class Story:
-    """A turn with parallel calls, an image, a nested CLAUDE.md, and a prompt typed meanwhile."""
+    """A turn with all that can hang on a row: images, a folder's rules, a skill, hooks, a prompt."""
 
     def __init__(self, world):
         self.world = world
@@ -38,11 +48,13 @@ class Story:
         self.inner = world.file("inner/part.txt", "a part\n" * 100)
         world.file("inner/CLAUDE.md", NESTED)
         self.picture = world.file("picture.png", png(1))
+        world.file(".claude/skills/how/SKILL.md", f"---\nname: how\ndescription: how\n---\n{SKILL}")
         self.gate = world.root / "gate"
         self.read_big = call("Read", file_path=self.big)
         self.read_inner = call("Read", file_path=self.inner)
         self.read_picture = call("Read", file_path=self.picture)
         self.search = call("ToolSearch", query="select:WebFetch", max_results=3)
+        self.skill = call("Skill", skill="how")
         self.wait = call(
             "Bash",
             command=f"until [ -e {self.gate} ]; do sleep 0.02; done; echo waited",
@@ -61,8 +73,10 @@ class Story:
                 self.read_inner,
             ),
             step(self.search),
+            step(self.skill),
             step(think("THOUGHT-TWO"), text("SAID-THREE"), self.wait, **at_wait),
             step(text("SAID-FOUR")),
+            step(text("SAID-FIVE")),
         ]
 
     def play(self, client):

@@ -70,8 +70,8 @@ def said(number):
 
 @pytest.mark.parametrize("number", range(len(REPLIES)), ids=list(REPLIES))
 def test_the_built_in_summary_runs_if(wronged, number):
-    asked = [request for request in wronged.requests("summary")]
-    assert f"PROMPT-{number}" in json.dumps(asked[number]["messages"])
+    asked = wronged.requests("summary")[number]
+    assert f"PROMPT-{number}" in json.dumps(asked["messages"])
 
 
 def test_a_session_goes_on_after_all_that(wronged):
@@ -84,7 +84,9 @@ def test_a_session_goes_on_after_all_that(wronged):
     [
         pytest.param("hooks/compact.py", None, "import os; os.abort()", id="it dies"),
         pytest.param("hooks/interpreter.mjs", "'python3'", "'/nowhere/python3'", id="it is gone"),
-        pytest.param("hooks/register.mjs", "TIMEOUT_MS = 70_000", "TIMEOUT_MS = 1", id="it is slow"),
+        pytest.param(
+            "hooks/register.mjs", "TIMEOUT_MS = 70_000", "TIMEOUT_MS = 1", id="it is slow"
+        ),
     ],
 )
 def test_the_built_in_summary_runs_when(new_world, plugin_copy, part, old, new):
