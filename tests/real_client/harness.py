@@ -281,3 +281,14 @@ def results(request):
 def times_said(request, what):
     """Return how often a text stands in a request, in whatever place."""
     return json.dumps(request["messages"]).count(json.dumps(what)[1:-1])
+
+
+def read_lines(request, *but):
+    """Return every line that the model reads beside tool results, in whatever role it comes.
+
+    Some lines come and go with a single request: the marks of a reminder, the newest prompt.
+    """
+    said = (text for role in ("user", "assistant", "system") for text in words(request, role))
+    marks = ("<system-reminder>", "</system-reminder>", "Tool loaded.", *but)
+    lines = (line.strip() for each in said for line in each.split("\n"))
+    return [line for line in lines if line and line not in marks]

@@ -40,7 +40,7 @@ def context_hooks(folder):
 
 
 class Story:
-    """A turn with all that can hang on a row: images, a folder's rules, a skill, hooks, a prompt."""
+    """A turn with all that can hang on a row: images, rules of a folder, a skill, hooks, words."""
 
     def __init__(self, world):
         self.world = world
