@@ -5,13 +5,22 @@ import sys
 
 def main() -> int:
     if sys.argv[1:2] == ["serve"]:
-        from lcc_sidecar.sidecar.lifecycle import serve  # noqa: PLC0415
-
-        asked = sys.argv[3] if sys.argv[2:3] == ["--asked"] and len(sys.argv) > 3 else ""  # noqa: PLR2004
-        return serve(asked)
+        return _serve(asked=sys.argv[3] if sys.argv[2:3] == ["--asked"] else "")
     from lcc_sidecar.cli.main import main as command_line  # noqa: PLC0415
 
     command_line()
+    return 0
+
+
+def _serve(asked: str) -> int:
+    """Serve as a process whose output nobody sees: the log is where to look."""
+    from lcc_sidecar.sidecar import lifecycle, log  # noqa: PLC0415
+
+    try:
+        lifecycle.serve(asked)  # one that is there already is as good: the starter will find it
+    except Exception as error:  # noqa: BLE001
+        log.report("serve", error)
+        return 1
     return 0
 
 

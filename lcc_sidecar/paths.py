@@ -48,8 +48,9 @@ def meeting_folders() -> list[str]:
     folders = [os.path.join(home or state_dir(), "run")]
     if os.name == "nt":
         return folders
-    if not home and sys.platform == "linux":
-        folders.insert(0, f"/run/user/{os.geteuid()}/{APP_NAME}")
+    login = f"/run/user/{os.geteuid()}"  # in memory, local, and gone with the boot
+    if not home and is_private(login):
+        folders.insert(0, os.path.join(login, APP_NAME))
     return [*folders, f"/tmp/{APP_NAME}-{os.geteuid()}-{identity()}"]  # noqa: S108 - owner is checked
 
 

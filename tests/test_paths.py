@@ -134,3 +134,21 @@ def test_the_identity_is_the_same_in_every_environment_of_a_user(monkeypatch):
     for name in ("XDG_RUNTIME_DIR", "TMPDIR", "LANG", "PWD"):
         monkeypatch.setenv(name, "/other")
     assert (paths.identity(), paths.meeting_folders()) == before
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, None])
+def test_the_logins_own_folder_comes_first_if_it_is_there_and_private(
+    monkeypatch, home, tmp_path, mode
+):
+    """Where a container has no such folder it is not made up, not even by root."""
+    login = tmp_path / "login"
+    if mode is not None:
+        login.mkdir()
+        login.chmod(mode)
+    lstat = os.lstat
+    monkeypatch.setattr(
+        "os.lstat", lambda path: lstat(str(path).replace(f"/run/user/{os.geteuid()}", str(login)))
+    )
+    folders = paths.meeting_folders()
+    assert folders[0].startswith("/run/user/") == (mode == 0o700)
+    assert str(home / ".local/state/lcc-sidecar/run") in folders

@@ -1,10 +1,10 @@
 """`lcc sidecar`: start it, stop it, look at it, or be it."""
 
-import sys
 from typing import Any
 
 import click
 
+from lcc_sidecar.errors import SidecarError
 from lcc_sidecar.sidecar import lifecycle
 
 
@@ -34,7 +34,8 @@ def status() -> None:
 @sidecar.command()
 def serve() -> None:
     """Be the sidecar, in the foreground, until stopped or idle."""
-    sys.exit(lifecycle.serve())
+    if not lifecycle.serve():
+        raise SidecarError("there is one already; `lcc sidecar status` shows it")
 
 
 def _told(found: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from lcc_sidecar import __version__
 from lcc_sidecar.errors import SidecarUnreachableError
 from lcc_sidecar.limits import START_BACKOFF_SECONDS, START_POLL_SECONDS
 from lcc_sidecar.near import client, lock, wire
-from lcc_sidecar.paths import install_record, meeting_point
+from lcc_sidecar.paths import install_record, meeting_point, state_dir
 
 # What a sidecar needs of the starter's environment. It lives on for long: no keys in there.
 _PASSED_ON = (
@@ -18,7 +18,9 @@ _PASSED_ON = (
     *("LOCALAPPDATA", "APPDATA", "USERPROFILE", "SYSTEMROOT", "COMPUTERNAME", "TEMP", "TMP"),
     "CLAUDE_CONFIG_DIR",
 )
-_PASSED_ON_PREFIXES = ("LCC_SIDECAR_", "XDG_")
+_PASSED_ON_PREFIXES = ("LCC_", "XDG_")
+
+NO_FOLDER = "no private folder for the sidecar's socket; set LCC_SIDECAR_HOME to a folder of yours"
 
 
 def start(deadline: float, *, insist: bool = False) -> str:
@@ -31,23 +33,24 @@ def start(deadline: float, *, insist: bool = False) -> str:
     """
     point = meeting_point(make=True)
     if point is None:
-        raise SidecarUnreachableError(
-            "no private folder for the sidecar's socket; set LCC_SIDECAR_HOME to a folder of yours"
-        )
+        raise SidecarUnreachableError(NO_FOLDER)
     starter = _become_starter(point + ".start")
     try:
         # Look again under the lock: another starter may have been quicker.
         if not answers(point, deadline) and starter is not None:
             if _tried_just_now(starter) and not insist:
                 raise SidecarUnreachableError("the sidecar did not start a moment ago either")
-            os.pwrite(starter, b"tried", 0)
+            os.write(starter, b"tried")
             _spawn()
         while not answers(point, deadline):
             if time.monotonic() + START_POLL_SECONDS > deadline:
-                raise SidecarUnreachableError("the sidecar did not answer in time after its start")
+                raise SidecarUnreachableError(
+                    f"the sidecar was started but does not answer; {state_dir()} has its log, and "
+                    "`lcc sidecar serve` runs it where you see it"
+                )
             time.sleep(START_POLL_SECONDS)
         if starter is not None:
-            os.truncate(starter, 0)
+            os.ftruncate(starter, 0)
     finally:
         if starter is not None:
             os.close(starter)

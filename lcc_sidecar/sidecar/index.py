@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -80,7 +80,7 @@ class SessionIndex:
         Raise OSError if the file cannot be read; what is known then stays as it was.
         """
         with _open_regular(self.path) as file:
-            found = os.fstat(file)
+            found = os.fstat(file.fileno())
             state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
             if state == self._seen:
                 return 0
@@ -115,7 +115,7 @@ class SessionIndex:
         """Return what stands at a row's place in the file, decoded; None if that is no object."""
         try:
             with _open_regular(self.path) as file:
-                found = decode_object(os.pread(file, row.length, row.offset))
+                found = decode_object(_bytes_at(file, row.offset, row.length))
         except OSError:
             return None
         return found if isinstance(found, dict) else None
@@ -141,23 +141,23 @@ class SessionIndex:
         self._head = self._tail = b""
         self._seen = None
 
-    def _was_replaced(self, file: int, found: os.stat_result) -> bool:
+    def _was_replaced(self, file: BinaryIO, found: os.stat_result) -> bool:
         if self._identity != (found.st_dev, found.st_ino) or found.st_size < self._scanned:
             return True
         tail_at = self.position - len(self._tail)
         return (
-            os.pread(file, len(self._head), 0) != self._head
-            or os.pread(file, len(self._tail), tail_at) != self._tail
+            _bytes_at(file, 0, len(self._head)) != self._head
+            or _bytes_at(file, tail_at, len(self._tail)) != self._tail
         )
 
-    def _remember_ends(self, file: int) -> None:
+    def _remember_ends(self, file: BinaryIO) -> None:
         count = min(ANCHOR_BYTES, self.position)
-        self._head = os.pread(file, count, 0)
-        self._tail = os.pread(file, count, self.position - count)
+        self._head = _bytes_at(file, 0, count)
+        self._tail = _bytes_at(file, self.position - count, count)
 
-    def _read_on(self, file: int, size: int) -> None:
+    def _read_on(self, file: BinaryIO, size: int) -> None:
         while self._scanned < size:
-            chunk = os.pread(file, min(READ_CHUNK_BYTES, size - self._scanned), self._scanned)
+            chunk = _bytes_at(file, self._scanned, min(READ_CHUNK_BYTES, size - self._scanned))
             if not chunk:
                 return  # cut while we read; the next update sees that
             end = chunk.rfind(b"\n") + 1
@@ -168,7 +168,7 @@ class SessionIndex:
                 self._is_overlong = True
                 self.position = self._scanned
 
-    def _consume(self, file: int, block: bytes) -> None:
+    def _consume(self, file: BinaryIO, block: bytes) -> None:
         """Take in whole lines: `block`, and what was scanned before it without a line end.
 
         Only now is that first part read again, once; so a long line that arrives in small pieces
@@ -177,7 +177,7 @@ class SessionIndex:
         offset, missing = self.position, self._scanned - self.position
         lines = block.split(b"\n")
         if missing:
-            lines[0] = os.pread(file, missing, offset) + lines[0]
+            lines[0] = _bytes_at(file, offset, missing) + lines[0]
         if self._is_overlong:
             self._is_overlong = False
             self.damaged += 1
@@ -225,16 +225,19 @@ class SessionIndex:
 
 
 @contextmanager
-def _open_regular(path: Path) -> Iterator[int]:
+def _open_regular(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file for reading, without waiting if it is something else."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    file = os.open(path, flags)
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
+    with os.fdopen(os.open(path, flags), "rb", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(f"{path} is no regular file")
         yield file
-    finally:
-        os.close(file)
+
+
+def _bytes_at(file: BinaryIO, offset: int, count: int) -> bytes:
+    """Return up to `count` bytes; fewer only at the end of the file, or past 2 GB at a time."""
+    file.seek(offset)
+    return file.read(count)
 
 
 def _is_whole(line: bytes) -> bool:

@@ -7,40 +7,39 @@ import json
 import os
 import signal
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from lcc_sidecar import limits
 from lcc_sidecar.errors import LccError, SettingsError, SidecarError, SidecarUnreachableError
 from lcc_sidecar.near import client, lock, wire
-from lcc_sidecar.near.start import answers
+from lcc_sidecar.near.start import NO_FOLDER, answers
 from lcc_sidecar.near.start import start as start_near
 from lcc_sidecar.paths import meeting_point
 from lcc_sidecar.settings import Settings, load
 from lcc_sidecar.sidecar import log
 
 _POLL_SECONDS = 0.05
+_Result = TypeVar("_Result")
 
 
-def serve(asked: str = "") -> int:
-    """Be the sidecar until it is time to go. Return the process's exit code.
+def serve(asked: str = "") -> bool:
+    """Be the sidecar until it is time to go; return False at once if there is one already.
 
-    0 also if there is one already: whoever had us started will find it.
+    `asked` is the version of the caller that had us started. Raise SidecarUnreachableError if there
+    is no private place to be met at, and OSError where sockets are forbidden.
     """
     os.umask(0o077)
     os.chdir(os.sep)  # so that no folder is kept from deletion
     point = meeting_point(make=True)
     if point is None:
-        return 1
+        raise SidecarUnreachableError(NO_FOLDER)
     try:
         _take_life_lock(point)
     except BlockingIOError:
-        return 0
-    try:
-        _run(point, asked)
-    except Exception as error:  # noqa: BLE001 - nobody sees stderr; the log is where to look
-        log.report("serve", error)
-        return 1
-    return 0
+        return False
+    _run(point, asked)
+    return True
 
 
 def start() -> dict[str, Any]:
@@ -51,18 +50,25 @@ def start() -> dict[str, Any]:
 
 
 def stop() -> bool:
-    """Stop the sidecar, and return when it is gone; False if there was none."""
-    try:
-        ask("stop")
-    except SidecarUnreachableError:
-        return False
+    """Stop the sidecar, and return when it is gone; False if there was none.
+
+    Raise SidecarError if there is one that does not go.
+    """
     point = meeting_point()
+    was_there = False
     deadline = time.monotonic() + limits.TAKE_OVER_SECONDS
-    while point is not None and _is_held(point + ".lock"):
+    while point is not None:
+        try:
+            ask("stop")
+        except SidecarUnreachableError:
+            if not _is_held(point + ".lock"):
+                break
+            # Otherwise it has begun to leave, or has not begun to listen: ask again.
+        was_there = True
         if time.monotonic() > deadline:
-            raise SidecarError("the sidecar said yes but does not go; see `lcc sidecar status`")
+            raise SidecarError("there is a sidecar that does not go; see `lcc sidecar status`")
         time.sleep(_POLL_SECONDS)
-    return True
+    return was_there
 
 
 def status() -> dict[str, Any]:
@@ -84,7 +90,7 @@ def ask(command: str, seconds: float = limits.START_WAIT_SECONDS) -> dict[str, A
     return dict(found)
 
 
-def _guarded(step: Any) -> Any:
+def _guarded(step: Callable[[], _Result]) -> _Result:
     """Run a step towards the sidecar, with the system's errors told as ours."""
     try:
         return step()

@@ -147,7 +147,10 @@ class Server:
         if session is None:
             return live.answer(asked, None)
         with session.lock:
-            session.update()
+            try:
+                session.update()
+            except OSError:  # gone since it was found
+                return live.answer(asked, None)
             return live.answer(asked, session)
 
     def _status(self, _: Status) -> Reply:

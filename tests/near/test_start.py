@@ -7,6 +7,7 @@ import pytest
 
 from lcc_sidecar.errors import SidecarError, SidecarUnreachableError
 from lcc_sidecar.near import client, lock, start, transport, wire
+from tests.sidecar.worlds import impostor
 
 
 def _deadline(seconds: float = 1.0) -> float:
@@ -75,7 +76,7 @@ def test_a_start_without_an_answer_is_repeated_after_a_while(world, spawned):
 def test_while_somebody_else_starts_it_we_only_wait(world, spawned):
     held = lock.take(world.point + ".start")
     try:
-        with pytest.raises(SidecarUnreachableError, match="in time"):
+        with pytest.raises(SidecarUnreachableError, match="does not answer"):
             start.start(_deadline(0.2))
     finally:
         os.close(held)
@@ -112,6 +113,11 @@ def test_without_a_usable_install_record_it_runs_from_these_files(world, monkeyp
     command, environment = start._command()
     assert command[1:] == ["-P", "-m", "lcc_sidecar", "serve", "--asked", start.__version__]
     assert os.path.isdir(os.path.join(environment["PYTHONPATH"], "lcc_sidecar"))
+
+
+def test_one_who_leaves_without_an_answer_is_as_good_as_nobody(world):
+    with impostor(world.point, lambda _connection, _over: None):
+        assert client.ask(world.point, wire.request("ping"), _deadline()) is None
 
 
 def test_a_lock_is_held_until_its_descriptor_is_closed(tmp_path):

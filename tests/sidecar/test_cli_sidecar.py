@@ -11,6 +11,7 @@ def test_start_status_and_stop_say_what_is_the_case(world):
         result = runner.invoke(sidecar, [command])
         assert result.exit_code == 0
         assert result.output.startswith(f"sidecar {__version__}, pid {world.sidecars()[0]}, up 0 s")
+    assert "there is one already" in str(runner.invoke(sidecar, ["serve"]).exception)
     assert runner.invoke(sidecar, ["stop"]).output == "stopped\n"
     assert world.sidecars() == []
     assert runner.invoke(sidecar, ["stop"]).output == "there was none\n"

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from lcc_sidecar import limits
+from lcc_sidecar.sidecar import index as module
 from lcc_sidecar.sidecar.index import SessionIndex
 from tests.sidecar.worlds import row
 
@@ -18,6 +19,19 @@ def path(tmp_path):
 @pytest.fixture
 def index(path):
     return SessionIndex("s1", path)
+
+
+def _count_reads(monkeypatch) -> list[int]:
+    counts: list[int] = []
+    bytes_at = module._bytes_at
+
+    def counted(*arguments):
+        found = bytes_at(*arguments)
+        counts.append(len(found))
+        return found
+
+    monkeypatch.setattr(module, "_bytes_at", counted)
+    return counts
 
 
 def _append(path, data: bytes) -> None:
@@ -49,9 +63,7 @@ def test_rows_are_found_by_uuid_with_their_place_and_kind(path, index):
 def test_only_what_was_added_is_read(path, index, monkeypatch):
     path.write_bytes(row("u1") * 1000)
     index.update()
-    read = []
-    pread = os.pread
-    monkeypatch.setattr("os.pread", lambda *a: read.append(len(d := pread(*a))) or d)
+    read = _count_reads(monkeypatch)
     _append(path, row("u2"))
     assert index.update() == len(row("u2"))
     assert sum(read) <= len(row("u2")) + 4 * limits.ANCHOR_BYTES
@@ -167,6 +179,29 @@ def test_a_file_that_is_not_what_was_read_is_read_anew(path, index, how):
     assert list(index.rows) == (["old1"] if how == "cut" else ["new1", "new2", "new3"])
 
 
+def test_a_half_line_that_was_cut_and_written_anew_is_read_anew(path, index):
+    path.write_bytes(row("u1") + row("half")[:60])
+    index.update()
+    os.truncate(path, len(row("u1")))
+    _append(path, b"{}\n")
+    index.update()
+    _append(path, row("u2"))
+    index.update()
+    assert list(index.rows) == ["u1", "u2"]
+    assert index.damaged == 0
+
+
+def test_a_copy_that_differs_only_far_from_its_ends_is_read_anew(path, index):
+    ends = row("u1", text="x" * 9000)
+    path.write_bytes(ends + row("old") + ends)
+    index.update()
+    other = path.with_suffix(".new")
+    other.write_bytes(ends + row("new") + ends)
+    other.replace(path)
+    index.update()
+    assert "new" in index.rows
+
+
 def test_what_stands_elsewhere_now_is_not_given_out_as_the_row(path, index):
     path.write_bytes(row("u1") + row("u2"))
     index.update()
@@ -222,9 +257,7 @@ def test_queue_operations_are_kept_in_order_and_can_be_read(path, index):
 
 def test_a_long_line_in_small_pieces_is_read_twice_at_most(path, index, monkeypatch):
     line = row("u1", message={"content": "x" * 13_000_000})
-    read = []
-    pread = os.pread
-    monkeypatch.setattr("os.pread", lambda *a: read.append(len(d := pread(*a))) or d)
+    read = _count_reads(monkeypatch)
     path.touch()
     for start in range(0, len(line), 65_536):
         _append(path, line[start : start + 65_536])

@@ -3,13 +3,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from lcc_sidecar import paths
-from lcc_sidecar.errors import SidecarUnreachableError
+from lcc_sidecar.errors import SidecarError, SidecarUnreachableError
+from lcc_sidecar.near import lock
 from lcc_sidecar.sidecar import lifecycle
 from tests.sidecar.worlds import EVENTS, ROOT, row, wait_until
 
@@ -100,6 +102,15 @@ def test_a_restart_that_brings_nothing_newer_is_not_repeated(world):
     assert world.logged() == ""
 
 
+def test_a_sidecar_waits_for_the_lock_of_one_that_is_leaving(world):
+    leaving = lock.take(world.point + ".lock")
+    threading.Timer(0.7, os.close, (leaving,)).start()
+    started = time.monotonic()
+    world.serve()
+    assert time.monotonic() - started > 0.7
+    assert world.is_answered()
+
+
 def test_without_its_files_a_sidecar_leaves_and_the_next_start_works(world):
     first = world.serve()
     for path in Path(world.point).parent.iterdir():
@@ -130,7 +141,7 @@ def test_sigterm_ends_a_sidecar_in_order(world):
     assert not Path(world.point + ".sock").exists()
 
 
-def test_a_stopped_process_is_busy_and_not_dead(world):
+def test_a_stopped_process_is_busy_and_not_dead(world, monkeypatch):
     """Nobody takes its place, and hooks leave in time."""
     process = world.serve()
     process.send_signal(signal.SIGSTOP)
@@ -139,6 +150,10 @@ def test_a_stopped_process_is_busy_and_not_dead(world):
         assert (ran.code, ran.out) == (0, b"")
         assert ran.seconds < 2
         assert world.sidecars() == [process.pid]
+        monkeypatch.setattr(lifecycle.ask, "__defaults__", (0.2,))
+        monkeypatch.setattr(lifecycle.limits, "TAKE_OVER_SECONDS", 0.1)
+        with pytest.raises(SidecarError, match="does not go"):
+            lifecycle.stop()
     finally:
         process.send_signal(signal.SIGCONT)
 
@@ -182,7 +197,7 @@ def refuse(*_):
     raise OSError(errno.{error}, "no locks here")
 fcntl.flock = refuse
 from lcc_sidecar.sidecar.lifecycle import serve
-sys.exit(serve())
+serve()
 """
 
 

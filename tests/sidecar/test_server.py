@@ -80,7 +80,7 @@ def refuse(*_, **__):
     raise OSError(errno.{error}, "no watches left")
 BaseObserver.{method} = refuse
 from lcc_sidecar.sidecar.lifecycle import serve
-sys.exit(serve())
+serve()
 """
 
 
@@ -195,7 +195,7 @@ def test_a_failing_handler_answers_and_logs_a_report_without_any_text(world, tra
         "def answer(request, session): raise KeyError('the words of a person')\n"
         "live.answer = answer\n"
         "from lcc_sidecar.sidecar.lifecycle import serve\n"
-        "sys.exit(serve())"
+        "serve()"
     )
     world.serve(code=code)
     reply = world.ask("compact", {**_hook(transcript), "rows": []})
@@ -251,7 +251,12 @@ def test_a_caller_of_another_user_is_not_admitted(world):
         pytest.skip("only root can become another user here")
     reader, writer = os.pipe()
     address = Path(world.point + ".sock")
-    for path, mode in ((world.home, 0o755), (address.parent, 0o755), (address, 0o666)):
+    for path, mode in (
+        (world.home.parent, 0o755),
+        (world.home, 0o755),
+        (address.parent, 0o755),
+        (address, 0o666),
+    ):
         path.chmod(mode)  # as if somebody had opened it all
     if (child := os.fork()) == 0:  # no thread of ours runs here
         try:
@@ -266,6 +271,22 @@ def test_a_caller_of_another_user_is_not_admitted(world):
     os.close(reader)
     os.close(writer)
     assert "belongs to uid 65534" in world.logged("sidecar.log")
+
+
+def test_a_transcript_that_is_gone_by_then_leaves_the_compaction_without_a_session(world):
+    code = (
+        "from lcc_sidecar.sidecar import live\n"
+        "live.answer = lambda request, session: {'outcome': str(session)}\n"
+        "from lcc_sidecar.sidecar import index\n"
+        "def refuse(*_): raise FileNotFoundError(2, 'gone')\n"
+        "index.SessionIndex.update = refuse\n"
+        "from lcc_sidecar.sidecar.lifecycle import serve\n"
+        "serve()"
+    )
+    world.serve(code=code)
+    transcript = world.home / "s1.jsonl"
+    transcript.write_bytes(row("u1"))
+    assert world.ask("compact", _hook(transcript))["outcome"] == "None"
 
 
 def test_stop_is_answered_by_the_one_that_goes(world):

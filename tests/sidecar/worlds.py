@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -43,10 +42,10 @@ class Ran:
 
 @dataclass
 class World:
-    """`home` is LCC_SIDECAR_HOME and HOME of all that runs in it."""
+    """`home` is the LCC_SIDECAR_HOME of all that runs in it."""
 
     home: Path
-    environment: dict[str, str] = field(default_factory=dict)
+    children: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def point(self) -> str:
@@ -117,8 +116,6 @@ class World:
         path = Path(paths.state_dir(), name)
         return path.read_text() if path.exists() else ""
 
-    children: list[subprocess.Popen[bytes]] = field(default_factory=list)
-
     def close(self) -> None:
         for pid in self.sidecars():
             with contextlib.suppress(ProcessLookupError):
@@ -131,17 +128,15 @@ class World:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    home = Path(tempfile.mkdtemp(prefix="lcc-"))  # short: a socket's path has 100 bytes
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv(paths.HOME_VARIABLE, str(home))
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+def world(isolated_home: Path) -> Iterator[World]:
+    home = Path(os.environ[paths.HOME_VARIABLE])
+    assert home.is_relative_to(isolated_home)
+    home.mkdir()
     world = World(home)
     try:
         yield world
     finally:
         world.close()
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def wait_until(condition: Any, seconds: float = 10) -> None:
