@@ -51,7 +51,8 @@ def places() -> Places:
 def install(wheels: Path | None, session: str | None) -> None:
     """Install, or bring an installation up to date. Raise LccError at the step that failed."""
     to = places()
-    _check_settings(to)  # before anything is made
+    _check_settings(to)  # and the session: before anything is made
+    file = selftest.find_session(session, registration.client_folder()) if session else None
     with alone(to.data):
         with step("python") as said:
             said(f"{environment.make(to.venv)}  {to.python}")
@@ -62,18 +63,19 @@ def install(wheels: Path | None, session: str | None) -> None:
         with step("plugin") as said:
             count = plugin_copy.write(SOURCE, to.plugin, to.python)
             said(f"{count} files  {to.plugin}")
-        with step("registration") as said:
+            _record(to)
+        with step("sidecar") as said:
+            lcc.run(to.python, "sidecar", "stop", may_fail=True)  # one from before this install
+            said(lcc.run(to.python, "sidecar", "start"))
+        with step("self-test") as said:
+            receipt, proof = selftest.run(to.python, file)
+            said(proof)
+        with step("registration") as said:  # last: Claude Code hears only of what has worked
             _register(to)
             said(f"{registration.PLUGIN_ID} in {to.settings}")
         with step("command") as said:
             said(str(_link_command(to) or to.command))
-    with step("sidecar") as said:
-        lcc.run(to.python, "sidecar", "stop", may_fail=True)  # one from before this install
-        said(lcc.run(to.python, "sidecar", "start"))
-    with step("self-test") as said:
-        receipt = _self_test(to, session)
-        said("compacted, verified, every pointer followed" if not session else "read-only")
-    print(f"\n{receipt}")
+    print(f"\n{receipt}\n")
     _closing(to)
 
 
@@ -123,15 +125,17 @@ def _check_settings(to: Places) -> tuple[str | None, str]:
     return before, after
 
 
+def _record(to: Places) -> None:
+    cache = environment.ask(to.python, _ASK_CACHE)
+    made = {"python": str(to.python), "version": __version__, "cache": cache}
+    record.write({"registrations": {}, **record.read(), **made})
+
+
 def _register(to: Places) -> None:
     known = record.read()
-    registrations = dict(known.get("registrations", {}))
-    cache = environment.ask(to.python, _ASK_CACHE)
-    new = {**known, "python": str(to.python), "version": __version__, "cache": cache}
-    record.write({**new, "registrations": registrations})  # near/start reads it from now on
-    key = str(to.settings)
+    key, registrations = str(to.settings), known["registrations"]
     registrations[key] = registration.register(to.settings, to.plugin, registrations.get(key))
-    record.write({**new, "registrations": registrations})
+    record.write(known)
 
 
 def _command_link(to: Places) -> Path | None:
@@ -156,14 +160,6 @@ def _link_command(to: Places) -> Path | None:
         link.symlink_to(to.command)
         record.write({**record.read(), "command": str(link)})
     return link
-
-
-def _self_test(to: Places, session: str | None) -> str:
-    if session is None:
-        return selftest.run_sample(to.python)
-    client = registration.client_folder()
-    file = selftest.newest_session(client) if session == "newest" else Path(session)
-    return selftest.run_session(to.python, file)
 
 
 def _closing(to: Places) -> None:

@@ -5,7 +5,6 @@ thing: hooks and mod start the venv's interpreter by its absolute path (FR-025, 
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,9 @@ def _interpreter_module(python: Path) -> bytes:
 
 
 def _replace(path: Path, content: bytes) -> None:
+    if path.is_file() and path.read_bytes() == content:
+        return  # nobody who watches the folder is disturbed
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_bytes(content)
-    os.replace(temporary, path)
+    temporary.replace(path)

@@ -29,6 +29,6 @@ def read() -> dict[str, Any]:
 def write(record: dict[str, Any]) -> None:
     """Write the record, whole or not at all, for its owner alone: it holds settings of theirs."""
     path = Path(install_record())
-    text = json.dumps(record, indent=2) + "\n"
+    text = json.dumps(record, indent=2, sort_keys=True) + "\n"
     if not settings_file.replace(path, settings_file.read(path), text):
         raise InstallError(f"{path} was written by somebody else just now; run this again")

@@ -28,7 +28,7 @@ Record = dict[str, Any]  # {"before": text or None, "after_sha256": hex digits, 
 
 def client_folder() -> Path:
     """Return the folder of Claude Code's settings for this user."""
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude").expanduser()
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude").expanduser().absolute()
 
 
 def added(text: str, plugin: Path) -> str:
@@ -99,6 +99,14 @@ def forget(client: Path, plugin: Path) -> None:
             _remove_member(books / name, path)
         shutil.rmtree(books / "cache" / MARKETPLACE, ignore_errors=True)
         shutil.rmtree(books / "data" / PLUGIN_ID.replace("@", "-"), ignore_errors=True)
+
+
+def found(settings: Path, plugin: Path) -> dict[str, Record]:
+    """Return a registration of ours that no record tells of, or {}."""
+    text = settings_file.read(settings)
+    if text is None or not _is_ours(text, plugin):
+        return {}
+    return {str(settings): {"before": None, "after_sha256": "", "made_folder": False}}
 
 
 def diff(settings: Path, before: str | None, after: str | None) -> str:

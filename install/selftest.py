@@ -20,6 +20,13 @@ _FILES = {
 }
 
 
+def run(python: Path, session: Path | None) -> tuple[str, str]:
+    """Return the receipt of a compaction and what it shows. Raise InstallError if it failed."""
+    if session:
+        return run_session(python, session), f"{session}, only read"
+    return run_sample(python), "a made-up session compacted, verified, every pointer followed"
+
+
 def run_sample(python: Path) -> str:
     """Compact a made-up session, verify and drill the result; return the receipt.
 
@@ -51,12 +58,19 @@ def run_session(python: Path, session: Path) -> str:
     return lcc.run(python, "compact", session, *options)
 
 
-def newest_session(client: Path) -> Path:
-    """Return the session that was written last. Raise InstallError if there is none."""
-    sessions = list((client / "projects").glob("*/*.jsonl"))
-    if not sessions:
-        raise InstallError(f"no session under {client / 'projects'}; leave out --session")
-    return max(sessions, key=lambda path: path.stat().st_mtime)
+def find_session(named: str, client: Path) -> Path:
+    """Return the session that a person names; `newest` is the one that was written last.
+
+    Raise InstallError if it is not there.
+    """
+    if named != "newest":
+        found = [Path(named).absolute()]
+    else:
+        found = list((client / "projects").glob("*/*.jsonl"))
+    found = [path for path in found if path.is_file()]
+    if not found:
+        raise InstallError(f"no session {named!r} for {client}; leave out --session")
+    return max(found, key=lambda path: path.stat().st_mtime)
 
 
 def _folder_of(session: Path) -> str | None:

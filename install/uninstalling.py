@@ -20,13 +20,14 @@ _MADE = ("venv", "wheels", "wheels.new", "plugin", "install.json", "install.lock
 def uninstall() -> None:
     """Undo the install. Raise LccError at a step that failed; the rest can then be run again."""
     to = places()
-    if not to.data.exists():
+    known = record.read()
+    registrations = _registrations(known, to)
+    if not to.data.exists() and not registrations:
         print("Nothing is installed for this user.")
         return
-    known = record.read()
     with alone(to.data):
         # First so that no new session finds us, then so that no running one can start a sidecar.
-        for settings, undo in known.get("registrations", {}).items():
+        for settings, undo in registrations.items():
             with step("registration") as said:
                 registration.unregister(Path(settings), undo)
                 registration.forget(Path(settings).parent, to.plugin)
@@ -49,12 +50,17 @@ def uninstall() -> None:
 def preview() -> None:
     """Print what an uninstall would do, with the exact change of the settings. Change nothing."""
     to = places()
-    for settings, undo in record.read().get("registrations", {}).items():
+    for settings, undo in _registrations(record.read(), to).items():
         before, after = registration.restored(Path(settings), undo)
         print(registration.diff(Path(settings), before, after) or f"{settings} stays as it is.")
     print("Would stop the sidecar and remove:")
     for what in (to.data, Path(state_dir()) / "*.log"):
         print(f"  {what}")
+
+
+def _registrations(known: dict[str, Any], to: Places) -> dict[str, registration.Record]:
+    """Return what is recorded; without a record, what stands in the settings all the same."""
+    return known.get("registrations") or registration.found(to.settings, to.plugin)
 
 
 def _remove_link(known: dict[str, Any], to: Places) -> None:

@@ -102,7 +102,7 @@ def _interpreter(python: str) -> Check:
 
 def _packages(python: str) -> Check:
     code, said = run([python, "-I", "-c", _PACKAGES], limits.PROBE_SECONDS)
-    if code == 0:
+    if code == 0 and said.endswith("packages it needs"):
         return Check("packages", "ok", said)
     return Check("packages", "problem", said.splitlines()[-1] if said else "no answer", INSTALL)
 

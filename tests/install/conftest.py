@@ -75,6 +75,7 @@ class User:
         return {
             path: os.readlink(path) if path.is_symlink() else path.is_file() and path.read_bytes()
             for path in self.home.rglob("*")
+            if ".rustup" not in path.parts  # pip asks a rustc that it finds, and that leaves this
         }
 
 
@@ -109,15 +110,21 @@ def wheels(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def installed(wheels):
-    """Return a person who has installed, and the installer's words as `said`."""
+    """Return a person who has installed; after all tests their uninstall must leave nothing."""
     made = new_user()
-    ran = made.installer("--wheels", wheels)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    yield made
-    made.lcc("sidecar", "stop")
-    shutil.rmtree(made.home)
+    try:
+        before = made.files()
+        ran = made.installer("--wheels", wheels)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        yield made
+        ran = made.installer("uninstall")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        (made.home / "lcc").rmdir()  # LCC_SIDECAR_HOME is the person's own folder
+        assert made.files() == before
+    finally:
+        shutil.rmtree(made.home)
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,10 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 
 from install import selftest
-from install.registration import PLUGIN_ID
+from install.registration import PLUGIN_ID, register
 from lcc_sidecar import __version__
 from tests.install.conftest import INSTALLER, REPOSITORY, SETTINGS
 
@@ -86,69 +87,57 @@ def test_everything_of_ours_is_private(installed):
     assert stat.S_IMODE((installed.data / "install.json").stat().st_mode) == 0o600
 
 
-def test_a_second_and_third_install_work_with_no_network_and_change_nothing(installed, no_network):
-    """No wheels are named either: those that the first install kept are enough."""
-    settings = installed.settings.read_bytes()
-    record = (installed.data / "install.json").read_bytes()
-    plugin = {p: b for p, b in installed.files().items() if installed.plugin in p.parents}
-    for _ in range(2):
-        ran = installed.installer(prefix=no_network, PIP_RETRIES=0)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        assert "before  " in ran.stdout, "no receipt"
-        assert installed.settings.read_bytes() == settings
-        assert (installed.data / "install.json").read_bytes() == record
-        again = {p: b for p, b in installed.files().items() if installed.plugin in p.parents}
-        assert again == plugin
+def test_a_second_install_needs_no_network_changes_nothing_and_disturbs_no_session(
+    installed, no_network
+):
+    """No wheels are named either: those that the first install kept are enough.
 
-
-def test_a_running_session_finds_its_hooks_at_every_moment_of_an_install(installed):
-    """FR-145: the folder is never away, and no file of it is, not even shortly."""
-    hooks = hook_entries(installed)
-    missing, over = [], threading.Event()
+    FR-145: at no moment, however short, is a hook or its interpreter away.
+    """
+    old = installed.plugin / "hooks/old.py"  # of a version that had one hook more
+    hooks, missing, over = hook_entries(installed), [], threading.Event()
+    kept = [installed.settings, installed.data / "install.json"]
+    kept += [path for path in installed.plugin.rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in kept}
+    old.write_text("")
 
     def watch():
         while not over.is_set():
             for entry in hooks:
                 script = entry["args"][-1].replace("${CLAUDE_PLUGIN_ROOT}", str(installed.plugin))
                 missing.extend(p for p in (script, entry["command"]) if not os.path.exists(p))
+            time.sleep(0.0005)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        ran = installed.installer()
+        ran = installed.installer(prefix=no_network, PIP_RETRIES=0)
     finally:
         over.set()
         watcher.join()
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert missing == []
+    assert not old.exists()
+    assert {path: path.read_bytes() for path in kept} == before
+    for words in ("before  ", "vocabulary", "/reload-plugins", f"{INSTALLER} uninstall"):
+        assert words in ran.stdout  # the receipt, the doctor's word, what next, how to undo
 
 
-def test_a_file_that_is_no_longer_part_of_the_plugin_goes(installed):
-    (installed.plugin / "hooks/old.py").write_text("")
-    assert installed.installer().returncode == 0
-    assert not (installed.plugin / "hooks/old.py").exists()
-
-
-def test_the_newest_session_is_read_and_not_written(installed, tmp_path):
+def test_a_real_session_is_read_and_not_written(installed, tmp_path):
     (tmp_path / "workspace").mkdir()
     for name, lines in selftest._FILES.items():
         selftest._text_of(tmp_path / "workspace" / name, lines)
-    session = installed.settings.parent / "projects/p/11111111-1111-4111-8111-111111111111.jsonl"
+    session = tmp_path / "projects/p/11111111-1111-4111-8111-111111111111.jsonl"
     session.parent.mkdir(parents=True)
-    rows = [json.dumps(row) + "\n" for row in selftest._rows(tmp_path / "workspace")]
-    session.write_text("".join(rows))
-    ran = installed.installer("--session", "newest")
-    assert ran.returncode == 0, ran.stderr
-    assert "proven on disk" in ran.stdout
-    assert session.read_text() == "".join(rows)
-    assert os.listdir(session.parent) == [session.name]
-
-
-def test_the_last_words_say_what_next_and_how_to_undo(installed):
-    ran = installed.installer()
-    assert "/reload-plugins" in ran.stdout
-    assert f"{INSTALLER} uninstall" in ran.stdout
-    assert "registration" in ran.stdout
+    session.with_name("older.jsonl").write_text("{}\n")
+    os.utime(session.with_name("older.jsonl"), (1, 1))
+    rows = "".join(json.dumps(row) + "\n" for row in selftest._rows(tmp_path / "workspace"))
+    session.write_text(rows)
+    assert selftest.find_session("newest", tmp_path) == session
+    receipt, _ = selftest.run(installed.python, session)
+    assert "proven on disk" in receipt
+    assert session.read_text() == rows
+    assert sorted(os.listdir(session.parent)) == [session.name, "older.jsonl"]
 
 
 def test_a_dry_run_prints_the_exact_diff_and_changes_nothing(user):
@@ -156,7 +145,7 @@ def test_a_dry_run_prints_the_exact_diff_and_changes_nothing(user):
     ran = user.installer("--dry-run")
     assert ran.returncode == 0, ran.stderr
     assert user.files() == before
-    wanted = f'+    "enabledPlugins": {{"other@somewhere": true, "{PLUGIN_ID}": true}}'
+    wanted = f'+    "enabledPlugins": {{"other@somewhere": true, "{PLUGIN_ID}": true}},'
     assert wanted in ran.stdout.splitlines()
     assert f'+                "path": "{user.plugin}"' in ran.stdout.splitlines()
 
@@ -178,6 +167,22 @@ def test_without_wheels_and_without_a_network_it_says_what_to_do(user, no_networ
     assert user.settings.read_text() == SETTINGS
 
 
+def test_a_session_that_is_not_there_stops_the_install_before_anything_is_made(user):
+    before = user.files()
+    for named in ("newest", user.home / "no.jsonl"):
+        ran = user.installer("--session", named)
+        assert ran.returncode == 1
+        assert "leave out --session" in ran.stderr
+    assert user.files() == before
+
+
+def test_an_uninstall_without_a_record_still_takes_us_out_of_the_settings(user):
+    register(user.settings, user.plugin, None)
+    assert user.installer("uninstall").returncode == 0
+    assert user.settings.read_text() == SETTINGS
+    assert not user.data.exists()
+
+
 def test_an_uninstall_of_nothing_says_so(user):
     ran = user.installer("uninstall")
     assert (ran.returncode, ran.stdout) == (0, "Nothing is installed for this user.\n")
@@ -185,7 +190,7 @@ def test_an_uninstall_of_nothing_says_so(user):
 
 
 def test_install_and_uninstall_leave_the_home_as_it_was(user, wheels):
-    """With settings that are a link into a repository, and a folder for programs on the PATH."""
+    """With settings that are a link, a folder for programs, and a venv that breaks in between."""
     programs = user.home / ".local/bin"
     programs.mkdir(parents=True)
     dotfiles = user.home / "dotfiles.json"
@@ -197,27 +202,20 @@ def test_install_and_uninstall_leave_the_home_as_it_was(user, wheels):
         assert user.installer("--wheels", wheels, PATH=path).returncode == 0
         assert user.run(programs / "lcc", "--version").stdout == f"lcc, version {__version__}\n"
         assert user.run(programs / "lcc", "sidecar", "status").returncode == 0
+        assert sidecars_of(user)
 
         installed = user.files()
         preview = user.installer("uninstall", "--dry-run")
         assert user.files() == installed
-        wanted = f'-    "enabledPlugins": {{"other@somewhere": true, "{PLUGIN_ID}": true}}'
+        wanted = f'-    "enabledPlugins": {{"other@somewhere": true, "{PLUGIN_ID}": true}},'
         assert wanted in preview.stdout.splitlines()
+        shutil.rmtree(next((user.data / "venv/lib").glob("*/site-packages/lcc_sidecar")))
     finally:
         ran = user.installer("uninstall")
     assert ran.returncode == 0, ran.stderr
+    assert not sidecars_of(user)
     (user.home / "lcc").rmdir()  # LCC_SIDECAR_HOME is the person's own folder
     assert user.files() == before
-
-
-def test_an_uninstall_works_when_the_venv_is_broken(user, wheels):
-    assert user.installer("--wheels", wheels).returncode == 0
-    for path in (user.data / "venv/lib").glob("*/site-packages/lcc_sidecar"):
-        shutil.rmtree(path)
-    assert user.installer("uninstall").returncode == 0
-    assert user.settings.read_text() == SETTINGS
-    assert not user.data.exists()
-    assert not sidecars_of(user)
 
 
 def sidecars_of(user):

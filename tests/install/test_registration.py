@@ -69,7 +69,8 @@ def test_undoing_restores_every_byte(tmp_path, content):
 def test_what_others_wrote_in_between_stays_when_ours_goes(settings, installs):
     record = register(settings, PLUGIN, None)
     text = settings.read_text().replace('"opus"', '"sonnet"')
-    settings.write_text(text.replace("{\n", '{\n    "pluginConfigs": {"' + PLUGIN_ID + '": {}},\n', 1))
+    options = f'    "pluginConfigs": {{"{PLUGIN_ID}": {{}}}},'  # set by the person, for us
+    settings.write_text(text.replace("{\n", "{\n" + options + "\n", 1))
     if installs > 1:
         record = register(settings, PLUGIN, record)
     unregister(settings, record)
