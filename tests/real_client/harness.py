@@ -91,6 +91,13 @@ class World:
         path.write_bytes(words if isinstance(words, bytes) else words.encode())
         return str(path)
 
+    def add_server(self, name, *command):
+        """Give the user an MCP server."""
+        path = self.home / ".claude.json"
+        program, *arguments = map(str, command)
+        server = {"type": "stdio", "command": program, "args": arguments}
+        path.write_text(json.dumps({**json.loads(path.read_text()), "mcpServers": {name: server}}))
+
     def requests(self, kind="main"):
         """Return every recorded request of one kind, oldest first, over all processes."""
         return [r for r in json_lines(self.root / "requests.jsonl") if r["kind"] == kind]

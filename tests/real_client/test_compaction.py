@@ -107,7 +107,15 @@ def test_an_image_in_a_prompt_stays(after):
 
 
 @pytest.mark.parametrize(
-    "said", [stories.MEANWHILE, stories.NESTED, stories.AT_START, stories.NOT_DONE, stories.SKILL]
+    "said",
+    [
+        stories.MEANWHILE,
+        stories.NESTED,
+        stories.AT_START,
+        stories.NOT_DONE,
+        stories.SKILL,
+        stories.LATE,
+    ],
 )
 def test_what_hangs_on_rebuilt_rows_is_there_as_often_as_before(told, after, said):
     assert times_said(after, said) == times_said(told.before, said) > 0

@@ -30,7 +30,7 @@ def told(new_world):
                 client.say(f"PROMPT-{number}")
             story.play(client)
             client.say("NEXT")
-        story.at_wait, story.after = world.requests()[8:10]
+        story.at_wait, story.after = world.requests()[9:11]
         with world.run([step(text("SAID-RESUMED"))], resume=world.session) as client:
             client.say("RESUMED")
         more = call("Read", file_path=world.file("more.txt", "more words\n" * 500))
