@@ -45,15 +45,19 @@ def told(new_world):
             client.say("TWICE")
         with world.run([step(text("SAID-RESUMED"))], resume=world.session) as client:
             client.say("RESUMED")
-        with world.run([step(text("SAID-FORKED"))], resume=world.session, fork=True) as client:
-            client.say("FORKED")
+        third = step(call("Read", file_path=world.file("third.txt", "a third file\n" * 300)))
+        script = [step(text("SAID-FORKED")), third, *answers, step(text("SAID-READ"))]
+        script.append(step(text("SAID-THRICE")))
+        with world.run(script, resume=world.session, fork=True) as client:
+            for prompt in ("FORKED", "READ-ON", *LATER, "/compact", "THRICE"):
+                client.say(prompt)
         story.before = world.request_of("BEFORE")
         yield story
 
 
-@pytest.fixture(params=["ONCE", "TWICE", "RESUMED", "FORKED"])
+@pytest.fixture(params=["ONCE", "TWICE", "RESUMED", "FORKED", "THRICE"])
 def after(request, told):
-    """Return the first request after a compaction, a second one, a resume, a fork."""
+    """Return the first request after one compaction, two, a resume, a fork, one in the fork."""
     return told.world.request_of(request.param)
 
 

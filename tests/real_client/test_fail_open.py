@@ -30,6 +30,9 @@ REPLIES = {
 }
 
 
+SKIPPING = {"pluginConfigs": {"lcc-sidecar": {"options": {"too_little": "skip"}}}}
+
+
 @pytest.fixture(scope="module")
 def wronged(new_world, tmp_path_factory):
     """Run one session in which each compaction meets another wrong reply.
@@ -143,11 +146,23 @@ def test_too_little_is_left_to_the_summary(new_world):
 
 
 def test_a_person_who_would_rather_keep_everything_can_say_so(new_world):
-    chosen = {"pluginConfigs": {"lcc-sidecar": {"options": {"too_little": "skip"}}}}
-    with new_world(**chosen) as world:
+    with new_world(**SKIPPING) as world:
         after = compacted(world, prunable="short\n" * 40, kept="k" * 20_000)
         assert world.requests("summary") == []
     assert "k" * 20_000 in json.dumps(after)
+
+
+def test_near_the_limit_nothing_is_held_up(new_world):
+    """Not if the person asks, and not when the client compacts by itself."""
+    with new_world(**SKIPPING) as world:
+        nearly = [step(text("SAID-NEARLY"), input_tokens=700_000)]
+        full = [step(text("SAID-FULL"), input_tokens=970_000)]
+        with world.run([*map(said, LATER), *nearly, said("ASKED"), *full, said("AFTER")]) as client:
+            for prompt in (*LATER, "NEARLY", "/compact", "ASKED", "FULL"):
+                client.say(prompt)
+            assert len(world.requests("summary")) == 1
+            client.say("AFTER")
+        assert len(world.requests("summary")) == 2
 
 
 def compacted(world, *, prunable="prunable\n" * 300, kept="", before_compaction=lambda: None):
