@@ -4,6 +4,8 @@ LccError
 ├── TranscriptError      the input is not a transcript we can read whole (CLI exit 2)
 ├── UsageError           an option or a combination that cannot be honoured (CLI exit 2)
 ├── SettingsError        a settings file that cannot be used
+├── InstallError         a step of the installation that failed
+├── LiveCompactionError  a live conversation that has to be left to the client's own summary
 └── SidecarError         the sidecar did not answer as agreed
     └── SidecarUnreachableError   nobody answers on the socket
 """
@@ -25,9 +27,21 @@ class SettingsError(LccError):
     """A settings file that cannot be used; the message names the file and the key."""
 
 
+class InstallError(LccError):
+    """A step of the installation that failed; the message says how to go on."""
+
+
 class SidecarError(LccError):
     """The sidecar answered, but not as agreed."""
 
 
 class SidecarUnreachableError(SidecarError):
     """Nobody answers on the sidecar's socket."""
+
+
+class LiveCompactionError(LccError):
+    """A conversation that must not be rebuilt; `reason` is a short name for logs and tests."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason

@@ -11,6 +11,9 @@ DISK_MAX_BYTES = 4 * 1024 * 1024  # a larger file is kept: keep_disk_too_large
 PRESERVE_RECENT_MESSAGES = 6
 MIN_REDUCTION = 0.25  # share of characters from which a pass is called worth it
 
+# --- reading shell commands ---
+COMMAND_MAX_CHARS = 4096  # no plain read is longer; splitting words takes quadratic time
+
 # --- duplicate search ---
 ANCHOR_HITS_MAX = 64  # places of one anchor line that are compared; bounds repeated text
 
@@ -20,6 +23,7 @@ LOOK_AT_LINES = 20  # that tell a session file from a JSON document; publishers 
 STUB_TRIES_MAX = 4  # row starts tried on a damaged line; bounds work on hostile text
 
 # --- drill ---
+DRILL_OUTPUT_MAX_BYTES = 16 * 1024 * 1024  # more than any client keeps of a command's output
 DRILL_COMMAND_SECONDS = 20.0  # a read-only command over a large tree
 
 # --- tokens: measured on 2.6 million characters of 28 published sessions with o200k_base ---
@@ -67,3 +71,17 @@ LINE_MAX_BYTES = 256 * 1024 * 1024  # a longer line is no row; it is passed over
 ANCHOR_BYTES = 4096  # at both ends of what was read: tells a grown file from a replaced one
 SETTLE_SECONDS = 10.0  # after a nudge the file is looked at until it was quiet for so long (FR-077)
 SESSION_ID_MAX_CHARS = 128  # a UUID has 36
+
+# --- installer ---
+SETTINGS_MAX_BYTES = 16 * 1024 * 1024  # a settings file has some kilobytes
+SETTINGS_EDIT_TRIES_MAX = 20  # how often somebody else may write just before we do
+PROBE_SECONDS = 20.0  # an interpreter that starts answers in 0.1 s; a cold disk takes seconds
+PACKAGES_SECONDS = 900.0  # 45 MB of wheels over a slow line
+INSTALL_WAIT_SECONDS = 900.0  # another install on its way takes as long at most
+LCC_SECONDS = 120.0  # a sample takes half a second; the largest real sessions some more
+SESSION_HEAD_ROWS_MAX = 50  # rows looked at for the session's folder; it stands in the first few
+CLIENT_ANSWER_SECONDS = 20.0  # `claude --version` takes 0.1 s
+PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
+
+# --- live compaction ---
+LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for

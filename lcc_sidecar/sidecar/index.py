@@ -9,7 +9,7 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -119,6 +119,16 @@ class SessionIndex:
         except OSError:
             return None
         return found if isinstance(found, dict) else None
+
+    def lines(self, uuids: Iterable[str]) -> Iterator[bytes | None]:
+        """Yield the bytes of each row, None for one that the file does not hold.
+
+        Raise OSError if the file cannot be read.
+        """
+        with _open_regular(self.path) as file:
+            for uuid in uuids:
+                row = self.rows.get(uuid)
+                yield os.pread(file, row.length, row.offset) if row else None
 
     def _forget(self) -> None:
         self.position = 0  # bytes consumed: up to behind a line end

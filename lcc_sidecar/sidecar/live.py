@@ -1,10 +1,188 @@
-"""The answer to a live compaction."""
+"""The answer to a live compaction: what to replace, what to carry, or why the summary has to run.
 
+Decisions go back, never messages: the client cuts what a process prints, and the mod has the rows.
+Whatever is not certain is left to the client's own summary (`fell_back`).
+"""
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from lcc_sidecar.sidecar.sessions import SessionIndex
+import msgspec
+
+from lcc_sidecar.compaction import compact
+from lcc_sidecar.errors import LiveCompactionError
+from lcc_sidecar.limits import LEAST_SHARE_PERCENT, SESSION_ID_MAX_CHARS
+from lcc_sidecar.options import Options
+from lcc_sidecar.sidecar import receipts
+from lcc_sidecar.sidecar.carry import Carried, carried_rows
+from lcc_sidecar.sidecar.doubled import doubled_rows
+from lcc_sidecar.sidecar.index import SessionIndex
+from lcc_sidecar.sidecar.live_rows import (
+    LiveRow,
+    check_rows,
+    newest_group,
+    read_rows,
+    to_transcript,
+)
+from lcc_sidecar.sidecar.media import media_notes
+from lcc_sidecar.sidecar.newest import read_newest
+from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.transcript.tokens import token_counter
+
+Reply = dict[str, Any]
+_AGENT_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{SESSION_ID_MAX_CHARS}}}")
 
 
-def answer(request: dict[str, Any], session: SessionIndex | None) -> dict[str, Any]:  # noqa: ARG001
-    """Return the reply to a compact request: what to replace, or why the summary has to run."""
-    return {"ok": True, "outcome": "fell_back", "receipt": "", "reason": "not_built"}
+class LiveOptions(msgspec.Struct, frozen=True):
+    """What the person has set in the plugin. `least_share` is in percent of the conversation."""
+
+    mode: str = "recoverable"
+    least_share: float = LEAST_SHARE_PERCENT
+    too_little: str = "summary"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A compact request, but for its rows."""
+
+    session_id: str = ""
+    transcript_path: str = ""
+    cwd: str | None = None
+    trigger: str = "manual"
+    agent_id: str | None = None
+    instructions: str | None = None
+    options: LiveOptions = LiveOptions()
+    newest: Any = None
+
+
+def answer(request: dict[str, Any], session: SessionIndex | None) -> Reply:
+    """Return the reply to a compact request.
+
+    `session` is the index of the session's file, up to date; a subagent's own file is read here.
+    The outcome is `replaced` (with `notes`, `carry` and token counts), `too_little`,
+    `nothing_to_prune` or `fell_back` (with a `reason`); each has a one-line `receipt`.
+    """
+    started = time.perf_counter()
+    try:
+        asked = msgspec.convert({k: v for k, v in request.items() if k != "rows"}, Asked)
+        rows = read_rows(request.get("rows"))
+        made = _decide(rows, _index_for(asked, session), asked)
+    except msgspec.ValidationError as error:
+        return _fell_back("bad_request", str(error))
+    except LiveCompactionError as error:
+        return _fell_back(error.reason, str(error))
+    except OSError as error:
+        return _fell_back("unreadable_file", f"the session file cannot be read: {error.strerror}")
+    share = made.share
+    if share <= 0:
+        return _too_little("nothing_to_prune", share)
+    if share < asked.options.least_share:
+        return _too_little("too_little", share)
+    return made.reply(time.perf_counter() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What the mod is told: notes by tool_use_id, rows to put in, to leave out, to leave alone."""
+
+    before: Transcript
+    notes: dict[str, str]
+    carried: list[Carried]
+    dropped: list[int]
+    kept_from: int | None
+
+    @property
+    def after(self) -> Transcript:
+        return self.before.with_notes(self.notes)
+
+    @property
+    def share(self) -> float:
+        """Return what is freed, in percent of the conversation's characters."""
+        before, after = (sum(map(len, state.texts())) for state in (self.before, self.after))
+        return 100 * (before - after) / before if before else 0.0
+
+    def reply(self, took_s: float) -> Reply:
+        counter = token_counter("estimate")
+        before, after = (counter.count(state.texts()) for state in (self.before, self.after))
+        return {
+            "ok": True,
+            "outcome": "replaced",
+            "notes": self.notes,
+            "carry": [{"after": row.after, "text": row.text} for row in self.carried],
+            "drop": self.dropped,
+            **({} if self.kept_from is None else {"kept_from": self.kept_from}),
+            "receipt": receipts.replaced(before - after, took_s, self.notes.values()),
+            "tokens_before": before,
+            "tokens_after": after,
+        }
+
+
+def _decide(everything: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) -> _Decided:
+    def message_id(row: LiveRow) -> str | None:
+        known = index.rows.get(row.handle) if row.handle else None
+        return known.message_id if known else None
+
+    doubled = doubled_rows(everything, message_id)
+    places = [place for place in range(len(everything)) if place not in doubled]
+    rows = tuple(everything[place] for place in places)
+    check_rows(rows)
+    loop = newest_group(rows, message_id)
+    newest = read_newest(rows, loop, asked.newest)
+    media = media_notes(rows, index, newest.contents)
+    carried = carried_rows(rows, index, newest.riders)
+    transcript = to_transcript(rows, message_id)
+    # Results of an open tool loop are left whole: the model has not read them yet.
+    unread = {result.id for i in (loop[1] if loop else ()) for result in rows[i].results}
+    notes = {
+        key: note for key, note in _notes(rows, transcript, asked).items() if key not in unread
+    }
+    return _Decided(
+        before=transcript,
+        notes={**notes, **media},
+        carried=[Carried(places[row.after], row.text) for row in carried],
+        dropped=sorted(doubled),
+        kept_from=places[loop[0].start] if loop else None,
+    )
+
+
+def _index_for(asked: Asked, session: SessionIndex | None) -> SessionIndex:
+    """Return the index of the file that holds the rows' conversation.
+
+    A subagent has a file of its own beside its session's (client contract, section 7).
+    """
+    if asked.agent_id is None:
+        if session is None:
+            raise LiveCompactionError("no_file", "the session has no file to check against")
+        return session
+    if not _AGENT_ID.fullmatch(asked.agent_id) or not Path(asked.transcript_path).is_absolute():
+        raise LiveCompactionError("no_file", "the subagent's file is not to be found")
+    folder = Path(asked.transcript_path).with_suffix("")
+    index = SessionIndex(asked.agent_id, folder / "subagents" / f"agent-{asked.agent_id}.jsonl")
+    index.update()
+    return index
+
+
+def _notes(rows: tuple[LiveRow, ...], transcript: Transcript, asked: Asked) -> dict[str, str]:
+    """Return what the pass puts in the place of results, by tool_use_id."""
+    words = next((row.text for row in reversed(rows) if row.is_kept and row.text), "")
+    options = Options(
+        question="\n".join(filter(None, (asked.instructions, words))),
+        rules_mode="lossless" if asked.options.mode == "lossless" else "recoverable",
+        workspace_root=asked.cwd,
+    )
+    compaction = compact(transcript, options)
+    if compaction.report["degraded"]:
+        raise LiveCompactionError("not_verified", "the pass did not hold its own contract")
+    return compaction.notes
+
+
+def _too_little(outcome: str, share: float) -> Reply:
+    reason = f"{share:.1f} % of the conversation can be freed"
+    return {"ok": True, "outcome": outcome, "receipt": receipts.too_little(share), "reason": reason}
+
+
+def _fell_back(reason: str, message: str) -> Reply:
+    receipt = receipts.fell_back(message)
+    return {"ok": True, "outcome": "fell_back", "receipt": receipt, "reason": reason}

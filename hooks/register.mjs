@@ -1,0 +1,48 @@
+/**
+ * Answers a compaction through the sidecar: old tool results become pointers, every word stays.
+ *
+ * What can be decided elsewhere is decided in the sidecar. Whatever is not certain, and whatever
+ * fails, goes on to `next(e)`: Claude Code's own summary runs as if this plugin were not there.
+ */
+import { interpreter } from './interpreter.mjs'
+import { rebuilt } from './rebuild.mjs'
+import { requestFrom } from './request.mjs'
+
+const COMPACT_TIMEOUT_MS = 70_000 // above the near side's own limit, so that one comes first
+const FAR_FROM_LIMIT_PERCENT = 60 // auto-compaction comes at 90 % and more
+
+export const register = (on, options) => {
+  on('session.compact', async ($, e, next) => {
+    if (e.trigger === 'precompute') return next(e)
+    const reply = await answerTo($, await requestFrom($, e, options))
+    if (reply?.receipt) $.ui.toast(reply.receipt)
+    if (await isToBeSkipped($, e, reply, options)) return { skip: reply.receipt }
+    const messages = reply?.outcome === 'replaced' ? rebuilt(e.messages, reply) : undefined
+    if (!messages) return next(e)
+    return { messages, tokensBefore: reply.tokens_before, tokensAfter: reply.tokens_after }
+  }).catch(($, e, next) => next(e))
+}
+
+/** The sidecar's reply, or undefined if there is no whole one. */
+async function answerTo($, request) {
+  if (!request) return undefined
+  const command = [...interpreter, `${$.plugin.root}/hooks/compact.py`]
+  const stdin = JSON.stringify(request)
+  const ran = await $.process.run(command, { stdin, timeoutMs: COMPACT_TIMEOUT_MS })
+  if (ran.exitCode !== 0 || ran.isStdoutTruncated || !ran.stdout) return undefined
+  const reply = JSON.parse(ran.stdout)
+  return reply?.ok === true ? reply : undefined
+}
+
+/**
+ * Whether the person would rather keep the conversation than have it summarised for little.
+ *
+ * Only if they asked for the compaction, far from the limit. Auto-compaction is never held up: it
+ * comes near the limit, where a conversation that is not compacted dies.
+ */
+async function isToBeSkipped($, e, reply, options) {
+  const isTooLittle = reply?.outcome === 'too_little' || reply?.outcome === 'nothing_to_prune'
+  if (!isTooLittle || options?.too_little !== 'skip' || e.trigger !== 'manual') return false
+  const { context } = await $.session.usage()
+  return typeof context?.percent === 'number' && context.percent < FAR_FROM_LIMIT_PERCENT
+}

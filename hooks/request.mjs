@@ -1,0 +1,45 @@
+/** What the sidecar is asked: the conversation, as little of it as decides. */
+
+/** The request for a compaction, or undefined where its files are not on this machine. */
+export async function requestFrom($, e, options) {
+  const { transcriptPath, isWorkspaceRemote } = await $.session.info()
+  if (isWorkspaceRemote || !transcriptPath) return undefined
+  return {
+    session_id: await $.session.id(),
+    transcript_path: transcriptPath,
+    cwd: await $.session.cwd(),
+    trigger: e.trigger,
+    agent_id: e.agentId,
+    instructions: e.instructions,
+    options: {
+      mode: options?.mode,
+      least_share: options?.least_share,
+      too_little: options?.too_little,
+    },
+    rows: e.messages.map(slim),
+    newest: await newestResults($, e),
+  }
+}
+
+/** A row without what stands in it twice. Its handle is its uuid in the session file. */
+const slim = ({ role, text, toolUses, toolResults, handle }) => ({
+  role,
+  text,
+  uses: toolUses.map(({ tool_use_id, tool, input }) => ({ id: tool_use_id, tool, input })),
+  results: toolResults?.map(r => ({ id: r.tool_use_id, text: r.text, error: r.isError === true })),
+  handle,
+})
+
+/**
+ * The blocks of the newest message, if it holds tool results: what the next request would say.
+ *
+ * In the middle of a turn the session file may not have it yet, with the images in it and the
+ * words that hang on it.
+ */
+async function newestResults($, e) {
+  const lastSpoken = e.messages.findLastIndex(row => row.role === 'assistant')
+  if (!e.messages.slice(lastSpoken + 1).some(row => row.toolResults?.length)) return undefined
+  const whose = e.agentId === undefined ? {} : { agentId: e.agentId }
+  const read = await $.session.messages({ as: 'api', last: 1, ...whose })
+  return Array.isArray(read) ? read.at(-1)?.content : undefined
+}

@@ -1,0 +1,123 @@
+"""`python3 install uninstall`: everything that an install made goes, in the order that is safe."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from install import record, registration
+from install.console import step
+from install.installing import Places, alone, is_our_link, places
+from lcc_sidecar.errors import InstallError, LccError, SidecarUnreachableError
+from lcc_sidecar.limits import TAKE_OVER_SECONDS
+from lcc_sidecar.near import client, lock, wire
+from lcc_sidecar.paths import identity, meeting_folders, meeting_point, state_dir
+
+_MADE = ("venv", "wheels", "wheels.new", "plugin", "install.json", "install.lock")
+
+
+def uninstall() -> None:
+    """Undo the install. Raise LccError at a step that failed; the rest can then be run again."""
+    to = places()
+    known = record.read()
+    registrations = _registrations(known, to)
+    if not to.data.exists() and not registrations:
+        print("Nothing is installed for this user.")
+        return
+    with alone(to.data):
+        # First so that no new session finds us, then so that no running one can start a sidecar.
+        for settings, undo in registrations.items():
+            with step("registration") as said:
+                registration.unregister(Path(settings), undo)
+                registration.forget(Path(settings).parent, to.plugin)
+                said(f"removed from {settings}")
+        _remove_link(known, to)
+        with step("plugin") as said:
+            shutil.rmtree(to.plugin, ignore_errors=True)
+            said(f"removed {to.plugin}")
+        with step("sidecar") as said:
+            said("stopped" if _stop_sidecar() else "there was none")
+        with step("files") as said:
+            _remove_made(to.data)
+            _remove_written()
+            if "cache" in known:
+                shutil.rmtree(known["cache"], ignore_errors=True)
+            said(f"removed {to.data}")
+    _tell_what_is_left(to)
+
+
+def preview() -> None:
+    """Print what an uninstall would do, with the exact change of the settings. Change nothing."""
+    to = places()
+    for settings, undo in _registrations(record.read(), to).items():
+        before, after = registration.restored(Path(settings), undo)
+        print(registration.diff(Path(settings), before, after) or f"{settings} stays as it is.")
+    print("Would stop the sidecar and remove:")
+    for what in (to.data, Path(state_dir()) / "*.log"):
+        print(f"  {what}")
+
+
+def _registrations(known: dict[str, Any], to: Places) -> dict[str, registration.Record]:
+    """Return what is recorded; without a record, what stands in the settings all the same."""
+    return known.get("registrations") or registration.found(to.settings, to.plugin)
+
+
+def _remove_link(known: dict[str, Any], to: Places) -> None:
+    link = Path(known["command"]) if "command" in known else None
+    if link and is_our_link(link, to.command):
+        link.unlink()
+
+
+def _stop_sidecar() -> bool:
+    """Stop the sidecar, by the near side alone: the venv may be broken. Return if there was one."""
+    deadline = time.monotonic() + TAKE_OVER_SECONDS
+    try:
+        client.exchange(wire.request("stop"), deadline, may_start=False)
+    except SidecarUnreachableError:
+        return False
+    except (OSError, LccError) as error:
+        raise InstallError(f"the sidecar does not stop: {error}; run this again") from None
+    point = meeting_point()
+    while point is not None and time.monotonic() < deadline:
+        try:
+            os.close(lock.take(point + ".lock"))  # it holds that for life
+        except BlockingIOError:
+            time.sleep(0.05)
+        else:
+            break
+    return True
+
+
+def _remove_made(data: Path) -> None:
+    for name in _MADE:
+        path = data / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    _remove_empty(data)
+
+
+def _remove_written() -> None:
+    """Remove what the sidecar and the hooks wrote: logs, and the files of their meeting point."""
+    for folder in map(Path, meeting_folders()):
+        for path in folder.glob(f"{identity()}.*"):
+            path.unlink(missing_ok=True)
+        _remove_empty(folder)
+    state = Path(state_dir())
+    for path in (*state.glob("*.log"), *state.glob("*.log.1")):
+        path.unlink(missing_ok=True)
+    _remove_empty(state)
+
+
+def _remove_empty(folder: Path) -> None:
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _tell_what_is_left(to: Places) -> None:
+    left = [folder for folder in (to.data, Path(state_dir())) if folder.exists()]
+    for folder in left:
+        print(f"  left, because we did not make it: {folder}")
+    print("\nlcc-sidecar is uninstalled. Running sessions go on with the built-in summary.")

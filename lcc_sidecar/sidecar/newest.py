@@ -1,0 +1,128 @@
+"""The newest message of an open tool loop, in the client's own API form.
+
+When the client compacts in the middle of a turn, the session file may not hold its newest rows yet.
+So the mod sends that one message as the next request would have it: the results, and behind them,
+or folded into their text, whatever hangs on them (client contract, sections 10 and 14).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lcc_sidecar.errors import LiveCompactionError
+from lcc_sidecar.sidecar.live_rows import LiveRow
+from lcc_sidecar.sidecar.riders import as_read
+
+_REMINDER = "<system-reminder>"
+_GAP = "\n\n"  # between reminders that the client folds into one text
+_TOOLS_LOADED = "Tool loaded."  # the client's own words behind a reference to a tool
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """`riders` by the index of the row they hang on; `contents` of the results, by id.
+
+    `riders` has an entry for each row of the group, so that the file is not asked for them.
+    """
+
+    riders: dict[int, list[str]] = field(default_factory=dict)
+    contents: dict[str, Any] = field(default_factory=dict)
+
+
+def read_newest(rows: Sequence[LiveRow], group: tuple[range, range] | None, message: Any) -> Newest:
+    """Return what hangs on the results of an open tool loop; nothing if no loop is open.
+
+    `group` holds the loop's rows. `message` is the list of blocks of the newest user message. Raise
+    LiveCompactionError if it does not hold every result of the loop, or holds something that cannot
+    be told apart from them.
+    """
+    if group is None:
+        return Newest()
+    if not isinstance(message, list) or not all(isinstance(block, dict) for block in message):
+        raise LiveCompactionError("newest_unknown", "the newest message did not come along")
+    assistant, user = group
+    texts = {r.id: r.text for index in user for r in rows[index].results}
+    contents = {
+        str(block.get("tool_use_id")): block.get("content")
+        for block in message
+        if block.get("type") == "tool_result"
+    }
+    if not texts.keys() <= contents.keys():
+        raise LiveCompactionError("newest_unknown", "the newest message lacks a result")
+    last = max(index for index in user if rows[index].results)
+    riders: dict[int, list[str]] = {
+        index: [] for index in (*assistant, *user) if not rows[index].is_kept
+    }
+    kept = [rows[index].text.strip() for index in user if rows[index].is_kept]
+    own: dict[str, Any] = {}
+    for result_id, text in texts.items():
+        own[result_id], folded = _split(contents[result_id], text)
+        riders[last] += folded
+    riders[last] += _behind(message, own)
+    riders[last] = [as_read(text) for text in _without(riders[last], kept)]
+    return Newest(riders, own)
+
+
+def _split(content: Any, text: str) -> tuple[Any, list[str]]:
+    """Return a result's own content, and the reminders that the client has folded into it."""
+    if isinstance(content, str):
+        return text, _folded(content, text)
+    own: list[Any] = []
+    folded: list[str] = []
+    left = text  # of the text that the list shows: its blocks' texts, joined
+    for block in content or ():
+        words = block.get("text") if isinstance(block, dict) else None
+        if not isinstance(words, str) or block.get("type") != "text":
+            own.append(block)
+        elif words and left.startswith(words):
+            own.append(block)
+            left = left[len(words) :]
+        else:
+            folded += _folded(words, left)
+            own += [{**block, "text": left}] if left else []
+            left = ""
+    if left:
+        raise LiveCompactionError("newest_unknown", "a result is not what the list shows of it")
+    return own, folded
+
+
+def _folded(words: str, own: str) -> list[str]:
+    """Return the reminders in `words` behind the text `own`."""
+    rest = words[len(own) :].lstrip("\n")
+    if not words.startswith(own) or (rest and not rest.startswith(_REMINDER)):
+        raise LiveCompactionError("newest_unknown", "a result is not what the list shows of it")
+    return _reminders(rest)
+
+
+def _behind(message: list[dict[str, Any]], contents: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts that stand behind the results."""
+    loads_tools = any(
+        isinstance(content, list) and any(b.get("type") == "tool_reference" for b in content)
+        for content in contents.values()
+    )
+    for block in message:
+        if block.get("type") == "tool_result":
+            continue
+        if block.get("type") != "text":
+            raise LiveCompactionError("media_rider", "an image hangs on a rebuilt row")
+        text = str(block.get("text"))
+        if not (loads_tools and text.strip() == _TOOLS_LOADED):
+            yield from _reminders(text) if text.startswith(_REMINDER) else (text,)
+
+
+def _reminders(text: str) -> list[str]:
+    """Return reminders that stand in one text, one by one."""
+    start, end = _REMINDER, "</system-reminder>"
+    parts = text.strip("\n").split(end + _GAP + start)
+    parts = [part if number == 0 else start + part for number, part in enumerate(parts)]
+    return [part + end for part in parts[:-1]] + [part for part in parts[-1:] if part]
+
+
+def _without(texts: list[str], kept: list[str]) -> Iterator[str]:
+    """Leave out, once each, the texts of rows that are kept as they are."""
+    left = list(kept)
+    for text in texts:
+        if text.strip() in left:
+            left.remove(text.strip())
+        else:
+            yield text

@@ -1,0 +1,86 @@
+"""A made-up live conversation: its session file, and the rows that the client would hand over."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+from lcc_sidecar.sidecar.index import SessionIndex
+from lcc_sidecar.sidecar.live import answer
+from tests.build import Session, tool_use
+
+VERSION = "2.1.332"
+
+
+class Conversation(Session):
+    """A session file in a folder, with files that tools read beside it."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = folder
+        self.path = folder / "s1.jsonl"
+
+    def file(self, name, data):
+        path = self.folder / name
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return str(path)
+
+    def reads_file(self, call_id, path, content=None, **fields):
+        """Have the model read a file of some lines; the result is what the read tool shows."""
+        text = "" if content is not None else Path(path).read_text()
+        lines = text.removesuffix("\n").split("\n")
+        shown = "\n".join(f"{n}\t{line}" for n, line in enumerate(lines, 1))
+        self.replies(tool_use(call_id, "Read", file_path=path), **fields)
+        return self.returns(call_id, shown if content is None else content)
+
+    def attach(self, kind, *texts, **fields):
+        """Hang an attachment on the newest row; its texts are what the model reads of it."""
+        rendered = {"rendered": [{"content": text} for text in texts]} if texts else {}
+        fields = {"version": VERSION, "attachment": {"type": kind}} | rendered | fields
+        return self.add("attachment", **fields)
+
+    def live(self):
+        """Return the rows as the mod sends them: neither attachments nor meta rows."""
+        spoken = (row for row in self.rows if row["type"] in ("user", "assistant"))
+        return [_slim(row) for row in spoken if not row.get("isMeta")]
+
+    def ask(self, **fields: Any):
+        """Return the reply to a compaction of the whole conversation."""
+        self.path.write_bytes(self.data())
+        index = SessionIndex("s1", self.path)
+        index.update()
+        request = {
+            "session_id": "s1", "transcript_path": str(self.path), "cwd": str(self.folder),
+            "trigger": "manual", "options": {}, "rows": self.live(),
+        }  # fmt: skip
+        return answer(request | fields, index)
+
+
+def _slim(row):
+    content = row["message"]["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return {
+        "role": row["type"],
+        "text": "".join(b["text"] for b in blocks if b["type"] == "text"),
+        "uses": [
+            {"id": b["id"], "tool": b["name"], "input": b["input"]}
+            for b in blocks
+            if b["type"] == "tool_use"
+        ],
+        "results": [
+            {"id": b["tool_use_id"], "text": text_of(b["content"]), "error": False}
+            for b in blocks
+            if b["type"] == "tool_result"
+        ],
+        "handle": row["uuid"],
+    }
+
+
+def text_of(content):
+    if isinstance(content, str):
+        return content
+    return "".join(block["text"] for block in content if block["type"] == "text")
+
+
+def image(data):
+    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(data).decode()}
+    return {"type": "image", "source": source}
