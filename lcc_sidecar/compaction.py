@@ -82,7 +82,8 @@ def _replacements(
     disk = Disk()
     decisions: dict[str, Decision] = {}
     proofs: dict[str, DiskProof] = {}
-    for done, (call_id, verdict) in enumerate(verdicts.items()):
+    by_file = sorted(verdicts.items(), key=lambda item: getattr(item[1], "path", ""))
+    for done, (call_id, verdict) in enumerate(by_file):
         if progress:
             progress("proving", done, len(verdicts))
         proof = None

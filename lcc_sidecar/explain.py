@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from lcc_sidecar.errors import UsageError
 
 LARGEST_SHOWN = 5
@@ -50,6 +52,35 @@ STAYED = {
 }
 
 
+class Row(msgspec.Struct, frozen=True):
+    """One decision of a report, as far as its story needs it; sizes in characters."""
+
+    id: str
+    decision: str
+    reason: str
+    tool: str
+    chars: int
+    chars_after: int
+
+    @property
+    def words(self) -> str:
+        return STAYED.get(self.reason, self.reason.replace("_", " "))
+
+
+class Report(msgspec.Struct, frozen=True):
+    """The keys of a report that are told; `window` is what filled it, before and after."""
+
+    rules_mode: str | None
+    recoverability_check: str | None
+    tokens_before: int
+    tokens_after: int
+    token_count_method: str
+    reduction_ratio: float
+    decisions: list[Row]
+    warnings: list[str]
+    window: dict[str, tuple[int, int]] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Calls decided alike: why, in words; how many; characters that they held or gave free."""
@@ -64,37 +95,35 @@ class Group:
 class Story:
     """A report told in groups, the largest first."""
 
+    report: Report
     went: tuple[Group, ...]
     stayed: tuple[Group, ...]
-    largest: tuple[Mapping[str, Any], ...]
+    largest: tuple[Row, ...]
 
 
-def tell(report: Any) -> Story:
+def tell(decoded: Any) -> Story:
     """Return the story of a decoded report. Raise UsageError if it is no report of ours."""
-    decisions = report.get("decisions") if isinstance(report, dict) else None
-    if not isinstance(decisions, list) or not all(_is_decision(row) for row in decisions):
-        raise UsageError("this is no report of a compaction: give the file that -r wrote")
-    went = [row for row in decisions if row["decision"] != "keep"]
-    stayed = [row for row in decisions if row["decision"] == "keep"]
+    try:
+        report = msgspec.convert(decoded, Report)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"this is no report of a compaction ({error}): give the file that -r wrote"
+        ) from None
+    stayed = [row for row in report.decisions if row.decision == "keep"]
+    went = [row for row in report.decisions if row.decision != "keep"]
     return Story(
+        report=report,
         went=_groups(went, WENT, freed=True),
         stayed=_groups(stayed, STAYED, freed=False),
-        largest=tuple(sorted(stayed, key=lambda row: -int(row["chars_after"]))[:LARGEST_SHOWN]),
+        largest=tuple(sorted(stayed, key=lambda row: -row.chars_after)[:LARGEST_SHOWN]),
     )
 
 
-def _is_decision(row: Any) -> bool:
-    names = ("id", "decision", "reason", "tool", "chars", "chars_after")
-    return isinstance(row, dict) and all(name in row for name in names)
-
-
-def _groups(
-    rows: Iterable[Mapping[str, Any]], words: Mapping[str, str], *, freed: bool
-) -> tuple[Group, ...]:
+def _groups(rows: Iterable[Row], words: Mapping[str, str], *, freed: bool) -> tuple[Group, ...]:
     found: dict[str, list[int]] = {}
     for row in rows:
-        size = row["chars"] - row["chars_after"] if freed else row["chars"]
-        found.setdefault(str(row["reason"]), []).append(int(size))
+        size = row.chars - row.chars_after if freed else row.chars
+        found.setdefault(row.reason, []).append(size)
     groups = (
         Group(reason, words.get(reason, reason.replace("_", " ")), len(sizes), sum(sizes))
         for reason, sizes in found.items()

@@ -11,6 +11,9 @@ DISK_MAX_BYTES = 4 * 1024 * 1024  # a larger file is kept: keep_disk_too_large
 PRESERVE_RECENT_MESSAGES = 6
 MIN_REDUCTION = 0.25  # share of characters from which a pass is called worth it
 
+# --- reading shell commands ---
+COMMAND_MAX_CHARS = 4096  # no plain read is longer; splitting words takes quadratic time
+
 # --- duplicate search ---
 ANCHOR_HITS_MAX = 64  # places of one anchor line that are compared; bounds repeated text
 
@@ -20,6 +23,7 @@ LOOK_AT_LINES = 20  # that tell a session file from a JSON document; publishers 
 STUB_TRIES_MAX = 4  # row starts tried on a damaged line; bounds work on hostile text
 
 # --- drill ---
+DRILL_OUTPUT_MAX_BYTES = 16 * 1024 * 1024  # more than any client keeps of a command's output
 DRILL_COMMAND_SECONDS = 20.0  # a read-only command over a large tree
 
 # --- tokens: measured on 2.6 million characters of 28 published sessions with o200k_base ---

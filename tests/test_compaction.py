@@ -166,7 +166,8 @@ def test_the_latest_error_stays_though_its_text_stands_again(workspace: Path):
 
 @pytest.mark.parametrize("first", [1, 17])
 def test_a_file_whose_lines_begin_with_numbers_is_proven_and_drilled(workspace: Path, first: int):
-    table = "".join(f"{n}\tname {n} and some more of it\n" for n in range(first, first + 9))
+    row = "a row that is padded, and then padded some more, so that a range is worth a note"
+    table = "".join(f"{n}\t{row}\n" for n in range(first, first + 9))
     (workspace / "t.tsv").write_text(table)
     some = "\n".join(table.split("\n")[4:8])
     transcript = conversation(

@@ -1,19 +1,18 @@
 """`lcc compact`: one pass over a transcript file, by hand."""
 
 import os
-import sys
 from typing import cast
 
 import click
 
-from lcc_sidecar.cli.files import refuse_to_overwrite, to_json, write_whole
+from lcc_sidecar.cli.files import check_targets, to_json, write_stdout, write_whole
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
 from lcc_sidecar.compaction import compact as run_pass
-from lcc_sidecar.errors import UsageError
+from lcc_sidecar.errors import LccError, UsageError
 from lcc_sidecar.limits import MIN_REDUCTION, PRESERVE_RECENT_MESSAGES
 from lcc_sidecar.options import Options, RulesMode
-from lcc_sidecar.transcript.files import load_document
+from lcc_sidecar.transcript.files import load_document, parse_document
 from lcc_sidecar.transcript.tokens import Method
 
 
@@ -77,9 +76,8 @@ def compact(  # noqa: PLR0913 - one parameter an option
     FILE is a Claude Code session (JSON lines) or `messages` JSON; it is only read. Without -o the
     compacted transcript goes to standard output.
     """
-    _check(mode, provider)
-    for target, option in ((output, "-o"), (report, "-r")):
-        refuse_to_overwrite(file, target, option)
+    _check(mode, provider, min_reduction)
+    check_targets(file, {"-o": output, "-r": report})
     options = Options(
         question=question,
         rules_mode=cast(RulesMode, rules_mode),  # the pass checks it
@@ -95,16 +93,18 @@ def compact(  # noqa: PLR0913 - one parameter an option
         done = run_pass(document.transcript, options, progress)
     if not dry_run:
         compacted = document.render(done.notes)
+        if parse_document(compacted).transcript != done.transcript:
+            raise LccError(f"{file}: the result could not be written as it was decided; kept as is")
         if output:
             write_whole(output, compacted)
         else:
-            sys.stdout.buffer.write(compacted)
+            write_stdout(compacted)
         if report:
             write_whole(report, to_json(done.report))
     print_receipt(done.report, title=os.path.basename(file), stderr=not (output or dry_run))
 
 
-def _check(mode: str, provider: str) -> None:
+def _check(mode: str, provider: str, min_reduction: float) -> None:
     if mode != "tool-calls":
         raise UsageError(f"mode {mode!r} is not honoured: tool-calls is the only mode")
     if provider != "rules":
@@ -112,3 +112,5 @@ def _check(mode: str, provider: str) -> None:
             f"provider {provider!r} is not there in this version: use --provider rules, "
             "which is offline and needs no key"
         )
+    if not 0 <= min_reduction <= 1:  # NaN is neither
+        raise UsageError("--min-reduction is a share: give a number from 0 to 1")

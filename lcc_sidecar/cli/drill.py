@@ -30,8 +30,8 @@ def drill(original: str, compacted: str, *, workspace_root: str | None) -> None:
     for miss in drilled.misses:
         click.echo(f"miss: {miss}")
     total = drilled.followed.total()
+    back = total - len(drilled.misses) if total else 0
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(drilled.followed.items()))
-    missed = len(drilled.misses)
-    click.echo(f"{total - missed} of {total} pointers lead back" + (f" ({kinds})" if kinds else ""))
-    if missed:
+    click.echo(f"{back} of {total} pointers lead back" + (f" ({kinds})" if kinds else ""))
+    if drilled.misses:
         sys.exit(1)

@@ -1,16 +1,15 @@
 """`lcc explain`: the story of a report, offline."""
 
 import os
-import sys
-from dataclasses import asdict
 
 import click
-import orjson
+import msgspec
 
-from lcc_sidecar.cli.files import to_json
+from lcc_sidecar.cli.files import to_json, write_stdout
 from lcc_sidecar.cli.receipt import print_receipt
-from lcc_sidecar.errors import UsageError
+from lcc_sidecar.errors import TranscriptError, UsageError
 from lcc_sidecar.explain import tell
+from lcc_sidecar.transcript.files import decode_json
 
 
 @click.command()
@@ -20,12 +19,12 @@ def explain(report: str, *, as_json: bool) -> None:
     """Show what the pass behind REPORT did, and why: every call, grouped, with sizes."""
     try:
         with open(report, "rb") as file:
-            decoded = orjson.loads(file.read())
+            decoded = decode_json(file.read())
     except OSError as error:
         raise UsageError(f"{report} cannot be read: {error.strerror}") from None
-    except orjson.JSONDecodeError as error:
-        raise UsageError(f"{report} is not JSON: {error}") from None
+    except TranscriptError as error:
+        raise UsageError(f"{report} is no report: {error}") from None
     if as_json:
-        sys.stdout.buffer.write(to_json(asdict(tell(decoded))))
+        write_stdout(to_json(msgspec.to_builtins(tell(decoded))))
     else:
         print_receipt(decoded, title=os.path.basename(report))

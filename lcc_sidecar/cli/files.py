@@ -1,7 +1,10 @@
 """Write what a verb made: whole or not at all, and never over what it read."""
 
+import json
 import os
+import sys
 import tempfile
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -9,32 +12,39 @@ import orjson
 from lcc_sidecar.errors import LccError, UsageError
 
 
-def refuse_to_overwrite(source: str, target: str | None, option: str) -> None:
-    """Raise UsageError if `target` is the file that is read."""
-    try:
-        is_same = target is not None and os.path.samefile(source, target)
-    except OSError:
-        is_same = False
-    if is_same:
-        raise UsageError(
-            f"{option} {target} is the input itself, which is never written: name another"
-        )
+def check_targets(source: str, targets: Mapping[str, str | None]) -> None:
+    """Refuse to write where it would destroy something. `targets` maps options to paths.
+
+    Raise UsageError if a target is the file that is read, another target, or anything but a regular
+    file.
+    """
+    seen: dict[str, str] = {os.path.realpath(source): "the input, which is never written"}
+    for option, target in targets.items():
+        if target is None:
+            continue
+        place = os.path.realpath(target)
+        if place in seen:
+            raise UsageError(f"{option} {target} is {seen[place]}: name another file")
+        if os.path.lexists(place) and not os.path.isfile(place):
+            raise UsageError(f"{option} {target} is there and no regular file: name another file")
+        seen[place] = f"what {option} names too"
 
 
 def write_whole(path: str, data: bytes) -> None:
     """Write a file so that it is there whole or not at all, readable by its owner alone.
 
-    Raise LccError if it cannot be written.
+    A link is followed. Raise LccError if the file cannot be written.
     """
+    place = os.path.realpath(path)
     try:
         with tempfile.NamedTemporaryFile(
-            dir=os.path.dirname(os.path.abspath(path)), prefix=".lcc-", delete=False
+            dir=os.path.dirname(place), prefix=".lcc-", delete=False
         ) as file:
             try:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-                os.replace(file.name, path)
+                os.replace(file.name, place)
             except BaseException:
                 os.unlink(file.name)
                 raise
@@ -42,5 +52,18 @@ def write_whole(path: str, data: bytes) -> None:
         raise LccError(f"{path} cannot be written: {error.strerror}") from None
 
 
+def write_stdout(data: bytes) -> None:
+    """Write to standard output. Raise LccError if it takes no more."""
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - nothing more to flush
+        raise LccError(f"standard output cannot be written: {error.strerror}") from None
+
+
 def to_json(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # a lone surrogate out of a transcript (FR-051)
+        return json.dumps(value, indent=2).encode() + b"\n"

@@ -13,8 +13,12 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
 
     Where standard error is no terminal, it shows nothing.
     """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _stage, _done, _total: None
+        return
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("")
         yield lambda stage, done, total: bar.update(
             task, description=stage, completed=done, total=total

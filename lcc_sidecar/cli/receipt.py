@@ -19,63 +19,66 @@ def print_receipt(report: Mapping[str, Any], *, title: str, stderr: bool = False
     """Print the receipt of a report. Raise UsageError if it is no report."""
     story = explain.tell(report)
     console = Console(stderr=stderr, highlight=False)
-    console.print(Group(*_parts(report, story, title)))
+    console.print(Group(*_parts(story, title)))
 
 
-def _parts(report: Mapping[str, Any], story: explain.Story, title: str) -> Iterable[RenderableType]:
-    proof = _PROOFS.get(str(report["recoverability_check"]), "no disk needed")
-    yield Text.assemble(
-        ("lcc ", "bold cyan"), (title, "bold"), f"  {report['rules_mode']}, {proof}"
-    )
+def _parts(story: explain.Story, title: str) -> Iterable[RenderableType]:
+    report = story.report
+    proof = _PROOFS.get(report.recoverability_check or "", "no disk needed")
+    how = f"  {_plain(report.rules_mode or '')}, {proof}"
+    yield Text.assemble(("lcc ", "bold cyan"), (_plain(title), "bold"), how)
     yield _before_after(report)
-    if report.get("window"):
-        yield _window(report["window"])
+    if report.window:
+        yield _window(report.window)
     if story.went:
         yield _groups("What went", story.went, "green", "freed")
     yield _groups("What stayed", story.stayed, "yellow", "held")
     if story.largest:
         yield _largest(story.largest)
-    for warning in report["warnings"]:
-        yield Text(f"! {warning}", style="red")
+    for warning in report.warnings:
+        yield Text(f"! {_plain(warning)}", style="red")
     yield Text(_closing(story), style="dim")
 
 
-def _before_after(report: Mapping[str, Any]) -> RenderableType:
-    before, after = report["tokens_before"], report["tokens_after"]
+def _before_after(report: explain.Report) -> RenderableType:
+    before, after = report.tokens_before, report.tokens_after
     share = after / before if before else 1.0
-    freed = f"{before - after:,} tokens freed, {report['reduction_ratio']:.1%} of all characters"
+    freed = f"{before - after:,} tokens freed, {report.reduction_ratio:.1%} of all characters"
     return Group(
         Text.assemble("before  ", _bar(1.0, "blue"), f"  {before:>9,} tokens"),
         Text.assemble("after   ", _bar(share, "green"), f"  {after:>9,} tokens"),
-        Text.assemble("        ", freed, (f"  ({report['token_count_method']})", "dim")),
+        Text(f"        {freed}"),
+        Text(f"        {_plain(report.token_count_method)}", style="dim"),
         "",
     )
 
 
-def _window(window: Mapping[str, list[int]]) -> RenderableType:
+def _window(window: Mapping[str, tuple[int, int]]) -> RenderableType:
     total = sum(before for before, _ in window.values()) or 1
     table = _table("What fills the window", "", "before", "after")
     ranked = sorted(window.items(), key=lambda item: -item[1][0])
     rest = [sizes for _, sizes in ranked[_ROWS:]]
     if rest:
-        ranked[_ROWS:] = [(f"{len(rest)} more", [sum(b for b, _ in rest), sum(a for _, a in rest)])]
+        ranked[_ROWS:] = [(f"{len(rest)} more", (sum(b for b, _ in rest), sum(a for _, a in rest)))]
     for name, (before, after) in ranked:
-        table.add_row(name, _bar(before / total, "blue"), f"{before:,}", f"{after:,}")
+        bar = _bar(before / total, "blue")
+        table.add_row(Text(_plain(name)), bar, f"{before:,}", f"{after:,}")
     return table
 
 
 def _groups(title: str, groups: Iterable[explain.Group], style: str, verb: str) -> RenderableType:
     table = _table(title, "calls", f"characters {verb}")
     for group in groups:
-        table.add_row(Text(group.words, style=style), str(group.count), f"{group.chars:,}")
+        words = Text(_plain(group.words), style=style)
+        table.add_row(words, str(group.count), f"{group.chars:,}")
     return table
 
 
-def _largest(rows: Iterable[Mapping[str, Any]]) -> RenderableType:
+def _largest(rows: Iterable[explain.Row]) -> RenderableType:
     table = _table("Largest still there", "", "characters")
     for row in rows:
-        words = explain.STAYED.get(row["reason"], str(row["reason"]))
-        table.add_row(str(row["tool"]), Text(words, style="dim"), f"{row['chars_after']:,}")
+        words = Text(_plain(row.words), style="dim")
+        table.add_row(Text(_plain(row.tool)), words, f"{row.chars_after:,}")
     return table
 
 
@@ -91,9 +94,12 @@ def _bar(share: float, style: str) -> Text:
     return Text.assemble(("█" * full, style), ("░" * (_BAR - full), "dim"))
 
 
+def _plain(text: str) -> str:
+    """Return text out of a transcript as a terminal may show it: nothing in it acts."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+
+
 def _closing(story: explain.Story) -> str:
     if not story.went:
         return "Nothing went. Every word and every result is as it was."
-    return (
-        "Every word, call and input is as it was. To get a result back, do what its pointer says."
-    )
+    return "Every word, call and input is as it was. A result comes back by what its pointer says."

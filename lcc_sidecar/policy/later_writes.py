@@ -25,7 +25,7 @@ _WORD = re.compile(r"[^\s/\\'\"`=:,;|&<>(){}\[\]]+")
 # A command with any of these may work outside of its own directory.
 _LEAVES_CWD = re.compile(r"(?:^|[\s='\"(])[/~]|\.\.|\$|\bcd\b|\bpushd\b|(?:^|\s)-C\b")
 _WHOLE_WORKTREE = re.compile(
-    r"\bgit\b.*\b(?:checkout|switch|reset|restore|stash|pull|merge|rebase|"
+    r"\b(?:checkout|switch|reset|restore|stash|pull|merge|rebase|"
     r"revert|cherry-pick|am|apply|clean|worktree|clone)\b"
 )
 
@@ -59,7 +59,7 @@ class LaterWrites:
             return
         cwd = working_directory(call)
         stays = command is not None and not _LEAVES_CWD.search(command)
-        if cwd is None or not stays or _WHOLE_WORKTREE.search(command or ""):
+        if cwd is None or not stays or _changes_worktree(command or ""):
             self.anywhere = True
         else:
             self.directories.add(cwd)
@@ -76,6 +76,10 @@ def walk_back(transcript: Transcript, *, gather: bool) -> Iterator[tuple[ToolCal
         yield call, later
         if gather:
             later.add(call)
+
+
+def _changes_worktree(command: str) -> bool:
+    return "git" in command and _WHOLE_WORKTREE.search(command) is not None
 
 
 def _is_under(path: str, directory: str) -> bool:

@@ -5,7 +5,7 @@ line, its longest, as an anchor; one pass from the newest result to the oldest l
 anchors stand and compares whole texts only there.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection
 
 from lcc_sidecar.limits import ANCHOR_HITS_MAX
@@ -48,7 +48,9 @@ class _KeptTexts:
     def __init__(self, anchors: set[str]) -> None:
         self._anchors = anchors
         self._by_text: dict[tuple[bool, str], str] = {}
-        self._by_anchor: dict[tuple[bool, str], list[tuple[ToolResult, int]]] = defaultdict(list)
+        self._by_anchor: dict[tuple[bool, str], deque[tuple[ToolResult, int]]] = defaultdict(
+            lambda: deque(maxlen=ANCHOR_HITS_MAX)  # the nearest ones; bounds repeated text
+        )
 
     def add(self, result: ToolResult) -> None:
         self._by_text[result.is_error, comparable(result.text)] = result.id
@@ -70,8 +72,7 @@ class _KeptTexts:
             return _decision(result, note, "identical_output_kept_later", same)
         anchor = _anchor(result.text)
         offset = ("\n" + result.text + "\n").index("\n" + anchor + "\n")
-        hits = self._by_anchor.get((result.is_error, anchor), [])
-        for target, at in reversed(hits[-ANCHOR_HITS_MAX:]):
+        for target, at in reversed(self._by_anchor.get((result.is_error, anchor), ())):
             start = at - offset
             if start >= 0 and _stands_at(target.text, result.text, start):
                 first = target.text.count("\n", 0, start) + 1

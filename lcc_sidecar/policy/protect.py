@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lcc_sidecar.policy import notes
 from lcc_sidecar.policy.codex_header import exit_code
 from lcc_sidecar.policy.reads import SHELL_TOOLS
+from lcc_sidecar.policy.spoken import Spoken
 from lcc_sidecar.transcript.model import Pair, Transcript
 
 PINNED_FIRST = "pinned_first_message"
@@ -21,7 +22,6 @@ _ERROR = re.compile(
     r"Traceback \(most recent call last\)|\b(?:[Ee]rror|ERROR|FAILED|[Ee]xception)\b"
 )
 _HOST_STUBS = ("<persisted-output>", "File unchanged since last read", "[Old tool result content")
-_PATH_PUNCTUATION = frozenset("./~@+-_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Protection:
     pinned: Mapping[int, str]
     protected: Mapping[str, str]
     targets: frozenset[str]
-    spoken: str
+    spoken: Spoken
 
     def pin_of(self, pair: Pair) -> str | None:
         """Return why a pair is pinned: its call or its result stands in a pinned message."""
@@ -49,7 +49,7 @@ def protect(transcript: Transcript, question: str, preserve_recent: int) -> Prot
         pinned=pinned,
         protected=_latest_error(transcript.pairs()),
         targets=_pointer_targets(transcript),
-        spoken="\n".join([question, *_recent_user_texts(transcript, pinned)]),
+        spoken=Spoken("\n".join([question, *_recent_user_texts(transcript, pinned)])),
     )
 
 
@@ -62,34 +62,6 @@ def failed(pair: Pair) -> bool:
 def is_host_stub(text: str) -> bool:
     """Return whether the client itself already put a stub in place of the content (FR-065, 090)."""
     return text.startswith(_HOST_STUBS)
-
-
-def names_path(spoken: str, path: str) -> bool:
-    """Return whether `spoken` names the file `path`: whole, or by a tail of its components."""
-    name = path.rsplit("/", 1)[-1]
-    at = spoken.find(name) if name else -1
-    while at >= 0:
-        end = at + len(name)
-        follows = spoken[end : end + 2]
-        if not re.match(r"[\w-]|\.\w", follows):
-            token = _path_before(spoken, at) + name
-            tail = token.removeprefix("./").lstrip("/")
-            if token == path or path.endswith("/" + tail) or path == tail:
-                return True
-        at = spoken.find(name, at + 1)
-    return False
-
-
-def names_command(spoken: str, command: str) -> bool:
-    """Return whether `spoken` holds the command as whole words."""
-    return re.search(rf"(?<!\w){re.escape(command)}(?!\w)", spoken) is not None
-
-
-def _path_before(text: str, end: int) -> str:
-    start = end
-    while start and (text[start - 1].isalnum() or text[start - 1] in _PATH_PUNCTUATION):
-        start -= 1
-    return text[start:end]
 
 
 def _pins(count: int, preserve_recent: int) -> dict[int, str]:

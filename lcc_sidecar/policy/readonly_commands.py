@@ -8,11 +8,14 @@ import re
 import shlex
 from collections.abc import Callable
 
+from lcc_sidecar.limits import COMMAND_MAX_CHARS
+
 _SUBSTITUTION = frozenset("$`\\")
 _UNQUOTED = frozenset("|&;<>(){}!#\n\r*?[")  # operators, and what expands into other words
 _HOME = re.compile(r"(?:^|[\s=:])~")
 _SED_RANGE = re.compile(r"\d+(?:,\d+)?p")
 _FORBIDDEN_FIND = ("-exec", "-ok", "-delete", "-fprint", "-fls")
+_ENDLESS = ("/dev/", "/proc/", "/sys/")
 _GIT_READS = frozenset({"status", "diff", "log", "show"})
 _VERSIONED = frozenset(
     [
@@ -31,13 +34,15 @@ def is_read_only_command(command: str) -> bool:
         return False
     if words[1:] == ["--version"]:
         return words[0] in _VERSIONED
+    if any(word.startswith(_ENDLESS) for word in words):
+        return False
     check = _ALLOWED.get(words[0])
     return check is not None and check(words[1:])
 
 
 def plain_words(command: str) -> list[str] | None:
     """Return the words of one plain command; None if a shell would make more of it."""
-    if _HOME.search(command):
+    if len(command) > COMMAND_MAX_CHARS or _HOME.search(command):
         return None
     quote = ""
     for char in command:
@@ -68,12 +73,12 @@ def _rg(words: list[str]) -> bool:
 
 
 def _git(words: list[str]) -> bool:
-    writes = ("--output", "--ext-diff", "--textconv", "-o")
+    writes = ("--ou", "--ext", "--textc", "-o")  # git takes shortened names
     return bool(words) and words[0] in _GIT_READS and not any(w.startswith(writes) for w in words)
 
 
 def _tail(words: list[str]) -> bool:
-    follows = any(w.startswith(("--follow", "--retry")) for w in words)
+    follows = any(w.startswith(("--f", "--r")) for w in words)  # tail takes shortened names
     short = any(w[0] == "-" and w[1:2] != "-" and set(w) & set("fF") for w in words if w)
     return not follows and not short
 
@@ -86,7 +91,8 @@ def _sed(words: list[str]) -> bool:
 
 def _tree(words: list[str]) -> bool:
     # -o writes a file; -R with -H writes one in every folder
-    return not any(w[:1] == "-" and w[1:2] != "-" and set(w) & set("oR") for w in words)
+    short = any(w[:1] == "-" and w[1:2] != "-" and set(w) & set("oR") for w in words)
+    return not short and not any(w.startswith("--o") for w in words)
 
 
 _ALLOWED: dict[str, Callable[[list[str]], bool]] = {

@@ -16,8 +16,6 @@ from lcc_sidecar.policy.protect import (
     Protection,
     failed,
     is_host_stub,
-    names_command,
-    names_path,
 )
 from lcc_sidecar.policy.readonly_commands import is_read_only_command
 from lcc_sidecar.policy.reads import absolute_path, file_read, shell_command, shown
@@ -109,12 +107,12 @@ def _protected(pair: Pair, protection: Protection) -> str | None:
 
 def _claim(pair: Pair, protection: Protection) -> Verdict:
     command = shell_command(pair.call)
-    if command is not None and names_command(protection.spoken, command):
+    if command is not None and protection.spoken.names_command(command):
         return "named_in_goal_or_recent_turns"
     read = file_read(pair.call)
     if read is None:
         return _command_claim(pair, command)
-    if names_path(protection.spoken, read.path):
+    if protection.spoken.names_path(read.path):
         return "named_in_goal_or_recent_turns"
     path = absolute_path(read, pair.call)
     if path is None:

@@ -4,12 +4,15 @@ First specification, "disk". Nothing is normalised but what the read tool itself
 off already: CRLF never matches LF.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 
 import xxhash
 
 from lcc_sidecar.policy.decision import FileClaim
 from lcc_sidecar.proof.files import Refused, read_regular
+
+_LINE_END = re.compile("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,39 +26,47 @@ class DiskProof:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
+    """A file's text, its hash, and where its lines start, once a range has been asked for."""
+
     text: str
     xxh3: bytes
+    starts: list[int] = field(default_factory=list)
+
+    def start_of(self, line: int) -> int | None:
+        """Return the offset of a line (1-based); None if the file has fewer."""
+        if not self.starts:
+            self.starts.append(0)
+            self.starts.extend(found.end() for found in _LINE_END.finditer(self.text))
+        return self.starts[line - 1] if line <= len(self.starts) else None
 
 
 class Disk:
-    """The disk as one pass sees it: each file is read once, however many results it proves."""
+    """The disk as one pass sees it. It remembers one file: ask about a file's claims in a row."""
 
     def __init__(self) -> None:
-        self._files: dict[str, _Known | Refused] = {}
+        self._path: str | None = None
+        self._known: _Known | Refused = Refused("keep_disk_missing")
 
     def prove(self, claim: FileClaim) -> DiskProof | Refused:
         """Return the proof of a claim, or why it does not hold."""
-        known = self._known(claim.path)
+        if claim.path != self._path:
+            self._path, self._known = claim.path, _load(claim.path)
+        known = self._known
         if isinstance(known, Refused):
             return known
         if claim.first in (None, 1) and _is_whole(known.text, claim.body):
             return DiskProof(claim.path, None, known.xxh3)
         if claim.first is None or claim.last is None:
             return Refused("keep_disk_mismatch")
-        if not _stands_at_lines(known.text, claim.body, claim.first):
+        if not _stands_at(known.text, claim.body, known.start_of(claim.first)):
             return Refused("keep_disk_mismatch")
         return DiskProof(claim.path, (claim.first, claim.last), known.xxh3)
-
-    def _known(self, path: str) -> _Known | Refused:
-        if path not in self._files:
-            self._files[path] = _load(path)
-        return self._files[path]
 
 
 def changed_since(proofs: list[DiskProof]) -> set[str]:
     """Return the paths whose bytes are no longer the proven ones; reads each file anew, once."""
-    now = {path: read_regular(path) for path in {proof.path for proof in proofs}}
-    return {proof.path for proof in proofs if _digest(now[proof.path]) != proof.xxh3}
+    now = {path: _digest(read_regular(path)) for path in {proof.path for proof in proofs}}
+    return {proof.path for proof in proofs if now[proof.path] != proof.xxh3}
 
 
 def _load(path: str) -> _Known | Refused:
@@ -77,12 +88,9 @@ def _is_whole(text: str, body: str) -> bool:
     return text == body or (len(text) == len(body) + 1 and text == body + "\n")
 
 
-def _stands_at_lines(text: str, body: str, first: int) -> bool:
-    """Return whether `body` is exactly whole lines of `text`, from line `first` on."""
-    start = 0
-    for _ in range(first - 1):
-        start = text.find("\n", start) + 1
-        if start == 0:
-            return False
+def _stands_at(text: str, body: str, start: int | None) -> bool:
+    """Return whether `body` is exactly whole lines of `text`, from the offset of a line on."""
+    if start is None or not text.startswith(body, start):
+        return False
     end = start + len(body)
-    return text.startswith(body, start) and (end == len(text) or text[end : end + 1] == "\n")
+    return end == len(text) or text[end] == "\n"

@@ -12,9 +12,10 @@ from typing import Any
 
 from lcc_sidecar.errors import TranscriptError
 from lcc_sidecar.limits import LOOK_AT_LINES
+from lcc_sidecar.transcript.branch import branch, newest_copies
 from lcc_sidecar.transcript.messages_json import result_text
 from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript
-from lcc_sidecar.transcript.rows import NOT_A_ROW, Row, Segment, decode_row
+from lcc_sidecar.transcript.rows import NOT_A_ROW, Row, decode_row
 from lcc_sidecar.transcript.splice import with_notes
 
 
@@ -39,6 +40,7 @@ class SessionFile:
         return b"\n".join(lines)
 
 
+_SESSION_TYPES = ("summary", "file-history-snapshot")  # rows that may begin a file, without ids
 _CODEX_TYPES = ("session_meta", "response_item", "turn_context", "event_msg")
 
 
@@ -47,13 +49,16 @@ def looks_like_session(data: bytes) -> bool:
 
     Raise TranscriptError for a Codex rollout, which has rows of another kind.
     """
+    if data.lstrip()[:1] == b"[":
+        return False
     for line in data.split(b"\n", LOOK_AT_LINES)[:LOOK_AT_LINES]:
         row = decode_row(line)
         if row is None or row.type is None:
             continue
         if row.type in _CODEX_TYPES:
             raise TranscriptError("a Codex rollout, which this version does not read")
-        return True
+        if row.uuid or row.message or row.session_id or row.type in _SESSION_TYPES:
+            return True
     return False
 
 
@@ -78,70 +83,44 @@ def parse_session(data: bytes) -> SessionFile:
 
 def _live(rows: list[Row | None]) -> list[tuple[int, Row]]:
     """Return the rows of the live conversation with their line numbers, in the order sent."""
+    main = [row for row in rows if row is not None and _is_spoken(row) and not row.is_sidechain]
     live: dict[Any, tuple[int, Row]] = {}
-    kept: tuple[Segment, list[tuple[int, Row]]] | None = None
+    kept: list[tuple[int, Row]] = []
+    anchor: str | None = None
+    start = 0
     for number, row in enumerate(rows):
         if row is None:
             continue
         if row.type == "system" and row.subtype == "compact_boundary":
-            kept = _kept_segment(row, live.values())
-            live = {}
-            continue
-        if not _is_spoken(row):
-            continue
-        live.setdefault(row.uuid or number, (number, row))  # a copy of a row adds nothing (FR-053)
-        if kept and row.uuid == kept[0].anchor_uuid:
-            live.update({again.uuid or n: (n, again) for n, again in kept[1]})
-            kept = None
-    return _newest_copies(live.values())
-
-
-def _newest_copies(live: Iterable[tuple[int, Row]]) -> list[tuple[int, Row]]:
-    """Leave out rows that stand again later with a new uuid but the same time and content.
-
-    Some versions write the whole conversation again when a session is resumed, and go on from the
-    copy; the first writing is no longer part of the conversation.
-    """
-    rows = list(live)
-    newest = {_identity(row): number for number, row in rows}
-    return [(number, row) for number, row in rows if newest[_identity(row)] == number]
-
-
-def _identity(row: Row) -> tuple[Any, ...]:
-    content = row.message.content if row.message else None
-    if row.timestamp is None:
-        return (row.uuid, id(row))
-    told = content if isinstance(content, str) else tuple(map(_block_identity, _blocks(row)))
-    return (row.timestamp, row.type, row.message and row.message.id, told)
-
-
-def _block_identity(block: dict[str, Any]) -> tuple[Any, ...]:
-    keys = ("type", "id", "tool_use_id", "text", "thinking")
-    return tuple(value for key in keys if isinstance(value := block.get(key), str))
+            anchor, kept = _kept_segment(row, live.values())
+            live, start = {}, number
+        elif _is_spoken(row) and (not row.is_sidechain or not main):  # an agent's own file is all
+            live.setdefault(row.uuid or number, (number, row))  # a copy adds nothing (FR-053)
+    told = newest_copies(branch(rows, start, live.values()))
+    place = next((i + 1 for i, (_, row) in enumerate(told) if anchor and row.uuid == anchor), 0)
+    return told[:place] + kept + told[place:]
 
 
 def _is_spoken(row: Row) -> bool:
-    return (
-        row.type in ("user", "assistant")
-        and row.message is not None
-        and not row.is_sidechain
-        and not row.is_meta
-    )
+    return row.type in ("user", "assistant") and row.message is not None and not row.is_meta
 
 
 def _kept_segment(
     boundary: Row, live: Iterable[tuple[int, Row]]
-) -> tuple[Segment, list[tuple[int, Row]]] | None:
-    """Return the rows from head to tail that a boundary of the client's own summary keeps."""
+) -> tuple[str | None, list[tuple[int, Row]]]:
+    """Return the rows from head to tail that a boundary of the client's own summary keeps.
+
+    The first value is the uuid of the row that they follow.
+    """
     segment = boundary.compact_metadata and boundary.compact_metadata.preserved_segment
     if not segment:
-        return None
+        return None, []
     rows = list(live)
     heads = [i for i, (_, row) in enumerate(rows) if row.uuid == segment.head_uuid]
     if not heads:
-        return None
+        return None, []
     tails = [i for i, (_, row) in enumerate(rows) if row.uuid == segment.tail_uuid]
-    return segment, rows[heads[0] : tails[0] + 1 if tails else None]
+    return segment.anchor_uuid, rows[heads[0] : tails[0] + 1 if tails else None]
 
 
 def _result_lines(rows: list[Row | None], live: list[tuple[int, Row]]) -> dict[str, list[int]]:

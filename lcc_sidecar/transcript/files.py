@@ -54,11 +54,12 @@ def parse_document(data: bytes) -> Document:
     """Return the transcript that a file's bytes hold."""
     if looks_like_session(data):
         return parse_session(data)
-    payload = _decode(data)
+    payload = decode_json(data)
     return MessagesDocument(payload, parse_messages(payload))
 
 
-def _decode(data: bytes) -> Any:
+def decode_json(data: bytes) -> Any:
+    """Return a decoded JSON document. Raise TranscriptError, naming the place, if it is none."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -73,7 +74,8 @@ def _decode(data: bytes) -> Any:
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        # O_NONBLOCK: a FIFO is refused below, not waited for
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
             state = os.fstat(file.fileno())
             if not stat.S_ISREG(state.st_mode):
                 raise TranscriptError(f"{path} is not a regular file")

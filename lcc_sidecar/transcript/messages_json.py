@@ -36,10 +36,10 @@ def apply_notes(payload: Any, notes: Mapping[str, str]) -> Any:
     """Return a copy of `payload` in its own spelling with the results named in `notes` replaced."""
     changed = copy.deepcopy(payload)
     for message in _list(changed):
-        for raw in _first(message, RESULTS, []) or []:
+        for raw, _ in _blocks(message, RESULTS, ""):
             note = notes.get(_first(raw, CALL_ID))
             if note is not None:
-                raw["text"] = note
+                raw[_text_key(raw)] = note
     return changed
 
 
@@ -81,9 +81,9 @@ def _message(raw: Any, at: str) -> Message:
     role = raw.get("role")
     if not isinstance(role, str) or not role:
         raise TranscriptError(f"{at}.role is {_kind(role)}, not a name such as 'user'")
-    if "content" in raw and not any(key in raw for key in ("text", *CALLS, *RESULTS)):
+    if "content" in raw and "text" not in raw:
         raise TranscriptError(
-            f"{at} has 'content' but none of 'text', 'toolUses', 'toolResults': "
+            f"{at} has 'content' but no 'text': "
             "give its text as 'text' and its tool blocks as 'toolUses' and 'toolResults'"
         )
     text = raw.get("text")
@@ -98,10 +98,11 @@ def _message(raw: Any, at: str) -> Message:
 
 
 def _blocks(raw: dict[str, Any], spellings: tuple[str, ...], at: str) -> list[tuple[Any, str]]:
-    for name in spellings:
-        blocks = raw.get(name)
-        if blocks is None:
-            continue
+    used = [name for name in spellings if raw.get(name) not in (None, [])]
+    if len(used) > 1:
+        raise TranscriptError(f"{at} has both {used[0]!r} and {used[1]!r}: put all into one")
+    for name in used:
+        blocks = raw[name]
         if not isinstance(blocks, list):
             raise TranscriptError(f"{at}.{name} is {_kind(blocks)}, not an array")
         for i, block in enumerate(blocks):
@@ -125,8 +126,16 @@ def _call(raw: dict[str, Any], at: str) -> ToolCall:
 
 
 def _result(raw: dict[str, Any], at: str) -> ToolResult:
-    text, has_media = result_text(raw.get("text"), f"{at}.text")
-    return ToolResult(_id(raw, at), text, _first(raw, IS_ERROR) is True, has_media)
+    key = _text_key(raw)
+    text, has_media = result_text(raw.get(key), f"{at}.{key}")
+    is_error = _first(raw, IS_ERROR, False)
+    if not isinstance(is_error, bool):
+        raise TranscriptError(f"{at}.is_error is {_kind(is_error)}, not true or false")
+    return ToolResult(_id(raw, at), text, is_error, has_media)
+
+
+def _text_key(raw: dict[str, Any]) -> str:
+    return "content" if "content" in raw and "text" not in raw else "text"
 
 
 def result_text(content: Any, at: str) -> tuple[str, bool]:

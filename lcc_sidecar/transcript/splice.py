@@ -21,18 +21,42 @@ _MASK = rb"\\u0041"
 def with_notes(line: bytes, notes: Mapping[str, str]) -> bytes:
     """Return `line` with the text of the results named in `notes` replaced.
 
-    The content keeps its kind: a string stays a string, a list of blocks stays a list.
+    The content keeps its kind: a string stays a string, a list of blocks stays a list. A line so
+    odd that the places to change cannot be told apart is encoded anew as a whole.
     """
-    try:
-        places = _content_places(line, notes)
-    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
+    wanted = _noted(decode_object(line), notes)
+    for masked in (line, _SURROGATE.sub(_MASK, line)):
         try:
-            places = _content_places(_SURROGATE.sub(_MASK, line), notes)
-        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
-            return _rewritten(line, notes)
+            changed = _spliced(line, _content_places(masked, notes))
+        except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, KeyError, TypeError):
+            continue
+        if decode_object(changed) == wanted:
+            return changed
+    return json.dumps(wanted, separators=(",", ":")).encode()
+
+
+def _noted(row: Any, notes: Mapping[str, str]) -> Any:
+    """Put the notes into a decoded row; this is what a changed line has to say."""
+    content = row["message"]["content"]
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            result_id = block.get("tool_use_id")
+            if isinstance(result_id, str) and result_id in notes:
+                block["content"] = _content(notes[result_id], as_list=_is_list(block))
+    return row
+
+
+def _is_list(block: dict[str, Any]) -> bool:
+    return isinstance(block.get("content"), list)
+
+
+def _content(note: str, *, as_list: bool) -> Any:
+    return [{"type": "text", "text": note}] if as_list else note
+
+
+def _spliced(line: bytes, places: list[tuple[int, int, str]]) -> bytes:
     for start, end, note in reversed(places):
-        is_list = line[start : start + 1] == b"["
-        content: Any = [{"type": "text", "text": note}] if is_list else note
+        content = _content(note, as_list=line[start : start + 1] == b"[")
         line = line[:start] + msgspec.json.encode(content) + line[end:]
     return line
 
@@ -64,12 +88,3 @@ def _value_at(block: bytes, key: bytes, value: bytes) -> int:
     while not block[:at].rstrip().removesuffix(b":").rstrip().endswith(key):
         at = block.index(value, at + 1)
     return at
-
-
-def _rewritten(line: bytes, notes: Mapping[str, str]) -> bytes:
-    """Encode the whole line anew: for a line so odd that no place in it can be named."""
-    row = decode_object(line)
-    for block in row["message"]["content"]:
-        if isinstance(block, dict) and block.get("tool_use_id") in notes:
-            block["content"] = notes[block["tool_use_id"]]
-    return json.dumps(row, separators=(",", ":")).encode()

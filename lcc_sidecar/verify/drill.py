@@ -10,11 +10,12 @@ import re
 import shlex
 import stat
 import subprocess
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lcc_sidecar.limits import DRILL_COMMAND_SECONDS
+from lcc_sidecar.limits import DRILL_COMMAND_SECONDS, DRILL_OUTPUT_MAX_BYTES
 from lcc_sidecar.transcript.model import ToolCall, ToolResult, Transcript
 from lcc_sidecar.verify.recoverable import only_reads
 from lcc_sidecar.verify.unchanged import changed_results, changed_words
@@ -74,7 +75,7 @@ def _follow(
     if found := _RESULT.fullmatch(note):
         return "result", _lines(kept.get(found[3]), found[1], found[2])
     if found := _COMMAND.fullmatch(note):
-        return "command", _run(found[1], (call.cwd if call else None) or root)
+        return "command", _run(found[1], _folder(call) or root)
     return "no pointer", None
 
 
@@ -94,21 +95,32 @@ def _lines(text: str | None, first: str | None, last: str | None) -> str | None:
     return "\n".join(text.split("\n")[int(first) - 1 : int(last)])
 
 
+def _folder(call: ToolCall | None) -> str | None:
+    folders = (call.input.get("workdir"), call.input.get("cwd"), call.cwd) if call else ()
+    return next((f for f in folders if isinstance(f, str) and os.path.isabs(f)), None)
+
+
 def _run(command: str, cwd: str | None) -> str | None:
     if not only_reads(command):  # the file that names it may come from anywhere
         return None
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             shlex.split(command),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=DRILL_COMMAND_SECONDS,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            limit = threading.Timer(DRILL_COMMAND_SECONDS, process.kill)
+            limit.start()
+            try:
+                output = process.stdout.read(DRILL_OUTPUT_MAX_BYTES) if process.stdout else b""
+            finally:
+                limit.cancel()
+                process.kill()
+    except (OSError, ValueError):
         return None
-    return done.stdout.decode("utf-8", "replace")
+    return output.decode("utf-8", "replace")
 
 
 def _same(kind: str, old: ToolResult, had: str) -> bool:

@@ -9,6 +9,7 @@ import os.path
 import re
 import shlex
 
+from lcc_sidecar.limits import COMMAND_MAX_CHARS
 from lcc_sidecar.transcript.model import ToolCall, ToolResult, Transcript
 from lcc_sidecar.verify.lossless import Pointed
 from lcc_sidecar.verify.unchanged import changed_results, changed_words
@@ -18,6 +19,8 @@ _RE_READ = re.compile(
     r"(?:; content verified on disk at compaction time)?\]"
 )
 _RE_RUN = re.compile(r"\[removed: re-run `(?P<command>[^`]+)` to recover\]")
+_FILE_TOOLS = {"Read", "View", "view", "read_file", "ReadFile"}
+_SHELL_TOOLS = {"Bash", "bash", "shell", "exec_command", "local_shell"}
 _NUMBER = re.compile(r" *(\d{1,9})[\t→]")
 _SHELL_SYNTAX = re.compile(r"[$`\\|&;<>(){}\n!#*?\[]|(?:^|[\s=:])~")
 _GIT_READERS = {"status", "diff", "log", "show"}
@@ -25,11 +28,17 @@ _GIT_READERS = {"status", "diff", "log", "show"}
 _MORE_THAN_READING = {
     **dict.fromkeys(("cat", "grep", "head", "ls", "pwd", "wc"), re.compile(r"(?!)")),
     "find": re.compile(r"-(exec|ok|delete|fprint|fls).*"),
-    "git": re.compile(r"(--output|--ext-diff|--textconv|-o).*"),
+    "git": re.compile(r"(--ou|--ext|--textc|-o).*"),
     "rg": re.compile(r"--(pre|hostname-bin)\b.*"),
     "sed": re.compile(r"-(?!n$).*"),
-    "tail": re.compile(r"--(follow|retry).*|-[^-]*[fF].*"),
-    "tree": re.compile(r"-[^-]*[oR].*"),
+    "tail": re.compile(r"--[fr].*|-[^-]*[fF].*"),
+    "tree": re.compile(r"--o.*|-[^-]*[oR].*"),
+}
+_TELL_THEIR_VERSION = {
+    *("bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "dotnet", "gcc", "git", "go"),
+    *("java", "javac", "kubectl", "make", "mypy", "node", "npm", "npx", "perl", "php", "pip"),
+    *("pip3", "pnpm", "poetry", "pytest", "python", "python3", "ruby", "ruff", "rustc", "swift"),
+    *("terraform", "tsc", "uv", "yarn"),
 }
 _CODEX = re.compile(r"(?:Chunk ID|Wall time|Process|Original token)(?:.*\n)+?Output:\n")
 
@@ -63,45 +72,43 @@ def verify_recoverable(
 
 def _is_own_file(call: ToolCall, old: ToolResult, note: str) -> bool:
     found = _RE_READ.fullmatch(note)
-    if not found or old.is_error or not os.path.isabs(found["path"]):
+    read = _read_of(call)
+    if not found or not read or old.is_error or not os.path.isabs(found["path"]):
         return False
-    if found["path"] not in _own_paths(call):
+    path, first = read
+    folders = (call.input.get("workdir"), call.input.get("cwd"), call.cwd)
+    roots = ["", *(folder for folder in folders if isinstance(folder, str))]
+    if found["path"] not in {os.path.normpath(os.path.join(root, path)) for root in roots}:
         return False
     claimed = (int(found["first"]), int(found["last"])) if found["first"] else None
-    numbers = None if _is_shell(call) else _numbers(old.text)
-    if numbers is not None:
+    if call.tool in _FILE_TOOLS and (numbers := _numbers(old.text)):
         return claimed == numbers or (claimed is None and numbers[0] == 1)
-    return claimed is None or _is_countable(call, old, claimed)
-
-
-def _own_paths(call: ToolCall) -> set[str]:
-    """Return every absolute path that the call's input could name."""
-    words = [call.input.get(key) for key in ("file_path", "path", "filename")]
-    for key in ("command", "cmd"):
-        value = call.input.get(key)
-        words += _words(value) if isinstance(value, str) else []
-    folders = [call.cwd, call.input.get("cwd"), call.input.get("workdir")]
-    return {
-        os.path.normpath(os.path.join(folder, word))
-        for word in words
-        for folder in ("", *(f for f in folders if isinstance(f, str)))
-        if isinstance(word, str) and word
-    }
-
-
-def _is_shell(call: ToolCall) -> bool:
-    """Return whether a call's numbers, if its result has any, are content and not the tool's."""
-    return any(isinstance(call.input.get(key), str) for key in ("command", "cmd"))
-
-
-def _is_countable(call: ToolCall, old: ToolResult, claimed: tuple[int, int]) -> bool:
-    """Return whether a claim on lines fits a result without numbers: asked for, and as many."""
-    first, last = claimed
-    asked = " ".join(str(call.input.get(key, "")) for key in ("command", "cmd", "offset"))
+    if claimed is None:
+        return first in (None, 1)
     header = _CODEX.match(old.text)
     height = old.text.count("\n", header.end() if header else 0)
-    is_asked = first == 1 or re.search(rf"\b{first}\b", asked) is not None
-    return is_asked and last - first == height
+    return first is not None and claimed == (first, first + height)
+
+
+def _read_of(call: ToolCall) -> tuple[str, int | None] | None:
+    """Return the one file that a call reads, and the first line it asks for, if it asks."""
+    if call.tool in _FILE_TOOLS:
+        path = call.input.get("file_path") or call.input.get("path") or call.input.get("filename")
+        offset, limit = call.input.get("offset"), call.input.get("limit")
+        ranged = type(offset) is int or type(limit) is int
+        first = offset if type(offset) is int and offset > 0 else 1
+        return (path, first if ranged else None) if isinstance(path, str) else None
+    command = call.input.get("command") or call.input.get("cmd")
+    if call.tool not in _SHELL_TOOLS or not isinstance(command, str) or not only_reads(command):
+        return None
+    words = _words(command)
+    if words[0] == "cat" and len(words) == 2:  # noqa: PLR2004
+        return words[1], None
+    if words[0] == "head" and re.fullmatch(r"head( (-n ?|--lines=|-)\d+)? \S.*", command):
+        return words[-1], 1
+    if words[0] == "sed" and len(words) == 4:  # noqa: PLR2004
+        return words[3], int(re.split(r"\D", words[2])[0])
+    return None
 
 
 def _numbers(text: str) -> tuple[int, int] | None:
@@ -127,7 +134,9 @@ def only_reads(command: str) -> bool:
     if not words or _SHELL_SYNTAX.search(re.sub(r'"[^"$`\\]*"', '""', unquoted)):
         return False
     if words[1:] == ["--version"]:
-        return True
+        return words[0] in _TELL_THEIR_VERSION
+    if any(word.startswith(("/dev/", "/proc/", "/sys/")) for word in words):
+        return False
     more = _MORE_THAN_READING.get(words[0])
     if more is None or any(more.fullmatch(word) for word in words[1:]):
         return False
@@ -137,6 +146,8 @@ def only_reads(command: str) -> bool:
 
 
 def _words(command: str) -> list[str]:
+    if len(command) > COMMAND_MAX_CHARS:
+        return []
     try:
         return shlex.split(command)
     except ValueError:

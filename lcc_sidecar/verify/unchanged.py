@@ -37,7 +37,12 @@ def _differences(old: Message, new: Message) -> Iterator[str]:
         yield "the role"
     if old.text != new.text:
         yield "the text"
-    if [(c.id, c.tool, c.input) for c in old.calls] != [(c.id, c.tool, c.input) for c in new.calls]:
+    if _calls(old) != _calls(new):
         yield "a tool call"
     if [(r.id, r.is_error) for r in old.results] != [(r.id, r.is_error) for r in new.results]:
         yield "a result's id or error flag"
+
+
+def _calls(message: Message) -> list[tuple[str, str, str]]:
+    """Return the calls with their inputs as text: NaN differs from itself, and 1 equals true."""
+    return [(call.id, call.tool, call.input_json()) for call in message.calls]

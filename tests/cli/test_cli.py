@@ -160,6 +160,12 @@ def test_malformed_input_exits_2_and_says_what_and_where(work: Path, content, wo
         ("compact", "session.jsonl", "-o", "session.jsonl"),
         ("compact", "session.jsonl", "-r", "link.jsonl"),
         ("compact", "session.jsonl", "--no-such-option"),
+        ("compact", "session.jsonl", "-o", "fifo"),
+        ("compact", "session.jsonl", "-o", "/dev/null"),
+        ("compact", "session.jsonl", "-o", "x", "-r", "x"),
+        ("compact", "session.jsonl", "--min-reduction", "nan"),
+        ("compact", "fifo"),
+        ("explain", "empty.json"),
         ("explain", "session.jsonl"),
         ("explain", "gone.json"),
         ("verify", "gone.json", "session.jsonl"),
@@ -170,11 +176,55 @@ def test_malformed_input_exits_2_and_says_what_and_where(work: Path, content, wo
 def test_what_cannot_be_honoured_exits_2(work: Path, arguments, monkeypatch):
     monkeypatch.chdir(work)
     (work / "link.jsonl").symlink_to("session.jsonl")
+    (work / "empty.json").write_text('{"decisions": []}')
+    os.mkfifo(work / "fifo")
     before = (work / "session.jsonl").read_bytes()
 
     assert lcc(*arguments, check=2).stderr
 
     assert (work / "session.jsonl").read_bytes() == before
+    assert not (work / "x").exists()
+
+
+def test_a_linked_output_is_written_through(work: Path):
+    (work / "real.jsonl").write_text("old")
+    (work / "link.jsonl").symlink_to("real.jsonl")
+
+    lcc("compact", work / "session.jsonl", "-o", work / "link.jsonl")
+
+    assert (work / "link.jsonl").is_symlink()
+    assert b"identical output" in (work / "real.jsonl").read_bytes()
+
+
+def test_names_out_of_a_transcript_cannot_act_on_the_terminal(work: Path):
+    session = Session()
+    session.says("go")
+    for name in ("mcp[/red]", "[bold]B", "\x1b[31mred", "half \ud83d"):
+        session.replies(tool_use(f"a{name}", name))
+        session.returns(f"a{name}", TEXT)
+    session.chat(4)
+    (work / "odd.jsonl").write_bytes(session.data())
+
+    done = lcc("compact", work / "odd.jsonl", "-o", work / "o", "-r", work / "r")
+
+    assert "mcp[/red]" in done.stdout
+    assert "[bold]B" in done.stdout
+    assert "\x1b[31m" not in done.stdout
+    assert lcc("explain", work / "r").stdout.splitlines()[1:] == done.stdout.splitlines()[1:]
+
+
+def test_a_full_standard_output_is_one_line_on_stderr(work: Path):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*LCC, "compact", str(work / "session.jsonl")],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )
+
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 
 def test_a_broken_compaction_fails_verify_and_drill(work: Path):

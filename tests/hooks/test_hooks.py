@@ -220,11 +220,11 @@ def test_auto_compactions_in_a_row_are_never_blocked(world):
             assert _are_silent([world.hook("pre_compact", PAYLOAD)])
 
 
-def test_a_read_only_home_stops_nobody(world):
+def test_a_read_only_home_stops_nobody(world, monkeypatch):
     """/proc takes no folder of anybody, root included."""
-    environment = {**os.environ, "HOME": "/proc/no", paths.HOME_VARIABLE: "/proc/no"}
-    os.environ[paths.HOME_VARIABLE] = "/proc/no"  # for the fixture: it ends what was started
-    assert _are_silent(world.all_event_hooks(PAYLOAD, env=environment))
+    monkeypatch.setenv("HOME", "/proc/no")
+    monkeypatch.setenv(paths.HOME_VARIABLE, "/proc/no")
+    assert _are_silent(world.all_event_hooks(PAYLOAD))
 
 
 def test_a_full_disk_stops_nobody(world):
@@ -259,6 +259,26 @@ def test_hooks_without_the_package_leave_in_silence(world):
     shutil.copytree(ROOT / "hooks", world.home / "plugin" / "hooks")
     for name in [*EVENTS, "compact"]:
         assert _are_silent([world.hook(name, PAYLOAD, world.home / "plugin")])
+
+
+def test_the_near_sides_own_files_are_all_that_a_hook_needs(world):
+    """What an installed plugin holds; the rest is where the sidecar runs."""
+    plugin = world.home / "plugin"
+    shutil.copytree(ROOT / "hooks", plugin / "hooks")
+    shutil.copytree(ROOT / "lcc_sidecar" / "near", plugin / "lcc_sidecar" / "near")
+    for name in ("__init__", "limits", "errors", "paths"):
+        shutil.copy(ROOT / "lcc_sidecar" / f"{name}.py", plugin / "lcc_sidecar")
+    transcript = world.home / "s1.jsonl"
+    transcript.write_bytes(row("u1"))
+    payload = json.dumps({"session_id": "s1", "transcript_path": str(transcript)}).encode()
+    world.serve()
+    assert _are_silent(world.all_event_hooks(payload, root=plugin))
+    world.ask("drain")
+    assert world.ask("status")["indexed_rows"] == 1
+    assert json.loads(world.hook("compact", payload, plugin).out)["ok"]
+    world.ask("stop")
+    assert _are_silent([world.hook("stop", payload, plugin)])
+    assert "SidecarUnreachableError" in world.logged()  # it has nothing to start one from
 
 
 def test_a_sidecar_that_cannot_start_is_not_started_by_every_hook(world):

@@ -1,6 +1,7 @@
 import pytest
 
-from lcc_sidecar.policy.protect import names_command, names_path, protect
+from lcc_sidecar.policy.protect import protect
+from lcc_sidecar.policy.spoken import Spoken
 from lcc_sidecar.transcript.model import Transcript
 from tests.build import assistant, call, conversation, result, used, user
 
@@ -13,7 +14,7 @@ from tests.build import assistant, call, conversation, result, used, user
         ("fix ./src/parser.py", "/w/src/parser.py", True),
         ("fix /w/src/parser.py", "/w/src/parser.py", True),
         ("fix parser.py.", "/w/src/parser.py", True),
-        ("see @src/parser.py", "/w/src/parser.py", False),
+        ("see @src/parser.py", "/w/src/parser.py", True),
         ("fix lib/parser.py", "/w/src/parser.py", False),
         ("fix webparser.py", "/w/src/parser.py", False),
         ("fix parser.pyi", "/w/src/parser.py", False),
@@ -21,21 +22,24 @@ from tests.build import assistant, call, conversation, result, used, user
         ("fix the parser", "/w/src/parser.py", False),
         ("", "/w/src/parser.py", False),
         ("read Makefile", "/w/Makefile", True),
+        ("see parser.py:12", "/w/src/parser.py", True),
+        ("see a b.py", "/w/a b.py", True),
+        ("see a b.pyx", "/w/a b.py", False),
     ],
 )
 def test_a_path_is_named_whole_or_by_its_last_components(spoken, path, named):
-    assert names_path(spoken, path) is named
+    assert Spoken(spoken).names_path(path) is named
 
 
 def test_naming_stays_quick_on_a_long_text_without_spaces():
-    assert not names_path("a/" * 200_000 + "parser.pyx", "/w/parser.py")
+    assert not Spoken("a/" * 200_000 + "parser.pyx").names_path("/w/parser.py")
 
 
 @pytest.mark.parametrize(
     ("spoken", "named"), [("run `git diff` again", True), ("my git diffs", False), ("", False)]
 )
 def test_a_command_is_named_as_whole_words(spoken, named):
-    assert names_command(spoken, "git diff") is named
+    assert Spoken(spoken).names_command("git diff") is named
 
 
 def test_the_first_message_and_the_newest_are_pinned():
@@ -90,7 +94,7 @@ def test_the_goal_and_the_newest_words_of_the_person_are_spoken():
     transcript = conversation(user("look at early.py"), tail=0)
     transcript = Transcript((*transcript.messages, *(assistant("x") for _ in range(9))))
 
-    spoken = protect(transcript, "the goal", 6).spoken
+    spoken = protect(transcript, "the goal", 6).spoken.text
 
     assert "the goal" in spoken
     assert "early.py" in spoken

@@ -231,3 +231,90 @@ def test_a_row_before_the_boundary_is_never_changed():
     data = session.data()
 
     assert parse_session(data).render({"a": "[note]"}) == data
+
+
+def rewound() -> Session:
+    """Return a session whose person went back and typed something else instead."""
+    session = Session()
+    session.says("go")
+    session.reads("t1", "/a", "the text")
+    fork = session.replies({"type": "text", "text": "first done"})
+    session.says("abandoned words")
+    session.reads("t2", "/b", "the text")
+    session.replies({"type": "text", "text": "abandoned reply"})
+    session.says("other words", parentUuid=fork)
+    session.replies({"type": "text", "text": "second done"})
+    return session
+
+
+def test_an_abandoned_branch_is_not_part_of_the_conversation():
+    transcript = parse_session(rewound().data()).transcript
+
+    assert [m.text for m in transcript.messages if m.text] == [
+        *("go", "first done", "other words", "second done")
+    ]
+    assert [result.id for _, result in transcript.results()] == ["t1"]
+
+
+def test_parallel_results_hang_side_by_side_and_are_all_live():
+    session = Session()
+    session.says("go")
+    first = session.replies(tool_use("a", "Read", file_path="/a"), message_id="m1")
+    second = session.replies(tool_use("b", "Read", file_path="/b"), message_id="m1")
+    session.returns("b", "text b", parentUuid=second)
+    session.returns("a", "text a", parentUuid=first)
+    session.replies({"type": "text", "text": "done"})
+
+    results = parse_session(session.data()).transcript.results()
+
+    assert [result.id for _, result in results] == ["b", "a"]
+
+
+def test_above_a_parent_that_was_never_written_file_order_counts():
+    session = Session()
+    session.says("before the gap")
+    session.says("after the gap", parentUuid="ffffffff-never-written")
+    session.replies(TEXT)
+
+    assert texts(session.data()) == ["before the gap\nafter the gap", "looking"]
+
+
+def test_a_subagents_own_file_is_all_sidechain_and_all_conversation():
+    session = Session()
+    session.says("do this", isSidechain=True)
+    session.replies(TEXT, isSidechain=True)
+
+    assert texts(session.data()) == ["do this", "looking"]
+
+
+RESULT = b'{"type":"tool_result","tool_use_id":"a","content":"long text"}'
+AROUND = b'{"type":"user","message":{"content":[%s]}}'
+MESSAGE = b'{"role":"user","content":[' + RESULT + b"]}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"data":{"message":' + MESSAGE + b'},"type":"user","message":' + MESSAGE + b"}",
+        AROUND
+        % b'{"type":"tool_result","meta":{"content":"x y"},"tool_use_id":"a","content":"x y"}',
+        AROUND % b'{"type":"tool_result","content":"x","content":"long text","tool_use_id":"a"}',
+        b'{"type":"user","message":' + MESSAGE + b',"message":' + MESSAGE + b"}",
+        b'{"type":"user","message":' + MESSAGE.replace(b"tool_result", b"tool\\u005fresult") + b"}",
+        AROUND % (b'{"type":"tool_result"},' + RESULT),
+        AROUND % (b'{"type":"tool_result","tool_use_id":["a"]},' + RESULT),
+        (AROUND % (b'{"type":"note","tool_use_id":"a","content":"keep me"},' + RESULT)).replace(
+            b"user", b'user","x":NaN,"y":"', 1
+        ),
+    ],
+    ids=range(8),
+)
+def test_an_odd_line_says_the_note_and_all_else_as_before(line):
+    row = json.loads(line)
+    for block in row["message"]["content"]:
+        if block["type"] == "tool_result" and block.get("tool_use_id") == "a":
+            block["content"] = "[note]"
+
+    changed = parse_session(line + b"\n").render({"a": "[note]"})
+
+    assert repr(json.loads(changed)) == repr(row)  # NaN does not equal itself

@@ -54,6 +54,13 @@ def test_a_result_reads_the_same_as_string_or_blocks(content):
     assert (result.text, result.has_media) == ("text", False)
 
 
+def test_a_result_may_spell_its_text_content():
+    payload = [{"role": "user", "toolResults": [], "tool_results": [{"id": "a", "content": "x"}]}]
+
+    assert [result.text for _, result in parse_messages(payload).results()] == ["x"]
+    assert apply_notes(payload, {"a": "n"})[0]["tool_results"] == [{"id": "a", "content": "n"}]
+
+
 @pytest.mark.parametrize("content", [None, [], ""])
 def test_an_empty_result_is_empty_text(content):
     payload = [{"role": "user", "toolResults": [{"id": "a", "text": content}, {"id": "b"}]}]
@@ -86,6 +93,12 @@ def test_an_image_in_a_result_is_media_not_text():
         ([{"role": "user", "tool_calls": [{"id": 7}]}], "messages[0].tool_calls[0]"),
         ([{"role": "user", "toolUses": [{"id": "a", "input": "x"}]}], "toolUses[0].input"),
         ([{"role": "user", "toolResults": [{"text": "x"}]}], "messages[0].toolResults[0]"),
+        ([{"role": "user", "toolUses": [], "content": "x"}], "messages[0] has 'content'"),
+        ([{"role": "user", "toolResults": [{"id": "a", "is_error": "true"}]}], "is_error"),
+        (
+            [{"role": "user", "toolResults": [{"id": "a"}], "tool_results": [{"id": "b"}]}],
+            "both 'toolResults' and 'tool_results'",
+        ),
         ([{"role": "user", "toolResults": [{"id": "a", "text": {}}]}], "toolResults[0].text"),
     ],
 )
@@ -128,6 +141,17 @@ def test_text_with_lone_surrogates_and_nan_is_read_and_written():
 def test_what_is_not_json_is_refused_with_line_and_column():
     with pytest.raises(TranscriptError, match=r"line 2 column"):
         parse_document(b'{"messages":\n oops}')
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"type":"transcript","messages":[{"role":"user","text":"x"}]}\n',
+        b'[\n{"role":"user","text":"x","type":"message"}\n]\n',
+    ],
+)
+def test_an_extra_type_does_not_make_messages_a_session(data):
+    assert [message.text for message in parse_document(data).transcript.messages] == ["x"]
 
 
 def test_a_pretty_printed_payload_is_not_taken_for_a_session():

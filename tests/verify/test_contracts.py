@@ -18,6 +18,12 @@ ORIGINAL = conversation(
     used(call("sed", "Bash", cwd="/w", command="sed -n '3,6p' a.py"), PART),
     used(call("log", "Bash", cwd="/w", command="git log -3"), TEXT),
     used(call("evil", "Bash", cwd="/w", command="make"), TEXT),
+    used(call("edit", "Edit", file_path="/w/a.py"), TEXT),
+    used(call("mcp", "mcp__fs__get", path="/w/a.py"), TEXT),
+    used(call("rm", "Bash", cwd="/w", command="rm -rf a.py"), TEXT),
+    used(call("out", "Bash", cwd="/w", command="python run.py --out a.py"), TEXT),
+    used(call("two", "Bash", cwd="/w", command="cat b.py a.py"), TEXT),
+    used(call("plain", "read_file", path="/w/a.py", offset=10, limit=5), PART),
     used(call("first", "Bash", command="one"), TEXT),
     used(call("part", "Bash", command="two"), PART),
     used(call("bad", "Bash", command="three"), TEXT, is_error=True),
@@ -57,6 +63,7 @@ RECOVERABLE = [
     {"read": f"[removed: re-read /w/a.py (lines 1-9) to recover{VERIFIED}]"},
     {"range": f"[removed: re-read /w/a.py (lines 3-6) to recover{VERIFIED}]"},
     {"sed": f"[removed: re-read /w/a.py (lines 3-6) to recover{VERIFIED}]"},
+    {"plain": "[removed: re-read /w/a.py (lines 10-13) to recover]"},
     *LOSSLESS,
 ]
 NOT_RECOVERABLE = [
@@ -73,6 +80,10 @@ NOT_RECOVERABLE = [
     {"log": "[removed: re-run `git log -3` to recover]"},
     {"evil": "[removed: re-run `make` to recover]"},
     {"read": "[removed: re-read /w/a.py to recover] and more"},
+    *({name: "[removed: re-read /w/a.py to recover]"} for name in ("edit", "mcp", "rm", "out")),
+    {"two": "[removed: re-read /w/a.py to recover]"},
+    {"plain": "[removed: re-read /w/a.py to recover]"},
+    {"plain": "[removed: re-read /w/a.py (lines 1-4) to recover]"},
     *NOT_LOSSLESS,
 ]
 

@@ -58,6 +58,8 @@ def test_a_pointer_to_a_kept_result_is_followed():
         "[removed: re-read {folder}/fifo to recover]",
         "[removed: re-run `touch {folder}/made` to recover]",
         "[removed: re-run `cat nothing` to recover]",
+        "[removed: re-run `{folder}/evil --version` to recover]",
+        "[removed: re-run `cat /dev/zero` to recover]",
         "[identical output kept at range]",
         "[identical output kept at nowhere]",
         "gone",
@@ -65,6 +67,8 @@ def test_a_pointer_to_a_kept_result_is_followed():
 )
 def test_a_pointer_that_does_not_lead_back_is_a_miss(original: Transcript, tmp_path: Path, note):
     os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "evil").write_text(f"#!/bin/sh\ntouch {tmp_path}/made\n")
+    (tmp_path / "evil").chmod(0o755)
 
     drilled = drill(original, original.with_notes({"read": note.format(folder=tmp_path)}))
 
@@ -77,6 +81,27 @@ def test_a_file_that_changed_is_a_miss(original: Transcript, tmp_path: Path):
     note = f"[removed: re-read {tmp_path / 'a.py'} to recover{VERIFIED}]"
 
     assert len(drill(original, original.with_notes({"read": note})).misses) == 1
+
+
+def test_a_command_runs_in_the_folder_that_its_input_names(tmp_path: Path):
+    (tmp_path / "a.py").write_text(TEXT)
+    made = conversation(
+        used(call("a", "exec_command", "/", cmd="cat a.py", workdir=str(tmp_path)), TEXT)
+    )
+
+    assert (
+        drill(made, made.with_notes({"a": "[removed: re-run `cat a.py` to recover]"})).misses == ()
+    )
+
+
+def test_not_a_number_in_an_input_is_no_change():
+    odd = conversation(used(call("a", "Bash", x=float("nan")), TEXT))
+    same = conversation(used(call("a", "Bash", x=float("nan")), TEXT))
+    other = conversation(used(call("a", "Bash", x=True), TEXT))
+    one = conversation(used(call("a", "Bash", x=1), TEXT))
+
+    assert drill(odd, same).misses == ()
+    assert drill(one, other).misses != ()
 
 
 def test_changed_words_are_a_miss(original: Transcript):
