@@ -1,12 +1,13 @@
 """Whatever is wrong with the sidecar, the client's own summary runs and the session goes on."""
 
 import json
+import shutil
 import time
 
 import pytest
 
-from tests.real_client.conftest import copied_plugin
-from tests.real_client.harness import call, step, text, words
+from tests.real_client.conftest import REPOSITORY, copied_plugin
+from tests.real_client.harness import call, results, step, text, words
 from tests.real_client.scripted_api import SUMMARY
 
 LATER = [f"LATER-{n}" for n in range(4)]
@@ -40,12 +41,21 @@ def wronged(new_world, tmp_path_factory):
         path = world.file("read.txt", "words\n" * 100)
         reads = [call("Read", file_path=path) for _ in REPLIES]
         script = [answer for n, use in enumerate(reads) for answer in (step(use), said(n))]
-        with world.run([*script, step(text("SAID-AFTER"))]) as client:
+        world.last = call("Read", file_path=world.file("last.txt", "last words\n" * 300))
+        script += [said("AFTER"), step(world.last), *map(said, LATER), said("LAST")]
+        with world.run(script) as client:
             for number, (use, reply) in enumerate(zip(reads, REPLIES.values(), strict=True)):
                 client.say(f"PROMPT-{number}")
                 (plugin / COMPACT).write_text(SAY.format(written(world.root, reply, use["id"])))
                 assert client.say("/compact")["is_error"] is False
             client.say("AFTER")
+            shutil.copy(REPOSITORY / COMPACT, plugin / COMPACT)
+            for prompt in LATER:
+                client.say(prompt)
+            client.say("/compact")
+            client.say("LAST")
+        with world.run([said("RESUMED")], resume=world.session) as client:
+            client.say("RESUMED")
         yield world
 
 
@@ -77,6 +87,13 @@ def test_the_built_in_summary_runs_if(wronged, number):
 def test_a_session_goes_on_after_all_that(wronged):
     assert len(wronged.requests("summary")) == len(REPLIES)
     assert any(SUMMARY in each for each in words(wronged.request_of("AFTER")))
+
+
+@pytest.mark.parametrize("prompt", ["LAST", "RESUMED"])
+def test_what_a_summary_left_is_compacted_word_for_word(wronged, prompt):
+    after = wronged.request_of(prompt)
+    assert "last.txt to recover" in results(after)[wronged.last["id"]]
+    assert words(wronged.request_of("AFTER"))[0] == words(after)[0]  # the summary
 
 
 @pytest.mark.parametrize(
