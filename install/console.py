@@ -1,6 +1,7 @@
 """What a person sees: one line for each step, with what and where."""
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,13 @@ def step(what: str) -> Iterator[Callable[[str], None]]:
         took = time.monotonic() - started
         text = f"  {mark} {what:{_WIDTH}} {' '.join(said)}".rstrip()
         print(text + (f"  ({took:.1f} s)" if took >= 1 else ""), flush=True)
+
+
+def short(path: object) -> str:
+    """Return a path as a person reads it: `~` for their home."""
+    home = os.path.expanduser("~")
+    text = str(path)
+    return "~" + text[len(home) :] if text.startswith(home + os.sep) else text
 
 
 def use_utf8() -> None:

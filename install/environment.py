@@ -8,6 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+from install.console import short
 from lcc_sidecar.errors import InstallError
 from lcc_sidecar.limits import PACKAGES_SECONDS, PROBE_SECONDS
 
@@ -80,7 +81,7 @@ def gather_wheels(python: Path, source: Path, wheels: Path, given: Path | None) 
     fresh = wheels.with_name("wheels.new")
     shutil.rmtree(fresh, ignore_errors=True)
     command = ("wheel", "--quiet", "--wheel-dir", str(fresh), *links)
-    came_from = " and ".join(folders)
+    came_from = " and ".join(map(short, folders))
     try:
         if not folders:
             raise InstallError("no wheels at hand")  # noqa: TRY301 - the same way on as below

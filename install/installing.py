@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from install import environment, lcc, plugin_copy, record, registration, selftest, settings_file
-from install.console import step
+from install.console import short, step
 from lcc_sidecar import __version__
 from lcc_sidecar.errors import InstallError
 from lcc_sidecar.limits import INSTALL_WAIT_SECONDS
@@ -55,26 +55,26 @@ def install(wheels: Path | None, session: str | None) -> None:
     file = selftest.find_session(session, registration.client_folder()) if session else None
     with alone(to.data):
         with step("python") as said:
-            said(f"{environment.make(to.venv)}  {to.python}")
+            said(f"{environment.make(to.venv)}  {short(to.python)}")
         with step("packages") as said:
             source = environment.gather_wheels(to.python, SOURCE, to.wheels, wheels)
             environment.install(to.python, to.wheels)
-            said(f"lcc-sidecar {__version__} from {source}; wheels kept in {to.wheels}")
+            said(f"lcc-sidecar {__version__} from {source}; kept in {short(to.wheels)}")
         with step("plugin") as said:
             count = plugin_copy.write(SOURCE, to.plugin, to.python)
-            said(f"{count} files  {to.plugin}")
+            said(f"{count} files  {short(to.plugin)}")
             _record(to)
         with step("sidecar") as said:
             lcc.run(to.python, "sidecar", "stop", may_fail=True)  # one from before this install
-            said(lcc.run(to.python, "sidecar", "start"))
+            said(lcc.run(to.python, "sidecar", "start").partition(":")[0])
         with step("self-test") as said:
             receipt, proof = selftest.run(to.python, file)
             said(proof)
         with step("registration") as said:  # last: Claude Code hears only of what has worked
             _register(to)
-            said(f"{registration.PLUGIN_ID} in {to.settings}")
+            said(f"{registration.PLUGIN_ID} in {short(to.settings)}")
         with step("command") as said:
-            said(str(_link_command(to) or to.command))
+            said(short(_link_command(to) or to.command))
     print(f"\n{receipt}\n")
     _closing(to)
 
@@ -168,5 +168,5 @@ def _closing(to: Places) -> None:
     found = shutil.which("lcc")
     is_found = found is not None and Path(found).resolve() == to.command.resolve()
     print("Next: start Claude Code, or type /reload-plugins in a session that runs; then /compact.")
-    print(f"Look: {'lcc' if is_found else to.command} doctor")
+    print(f"Look: {'lcc' if is_found else short(to.command)} doctor")
     print(f"Undo: {Path(sys.executable).name} {SOURCE / 'install'} uninstall")

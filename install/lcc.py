@@ -1,6 +1,7 @@
 """Run the installed command line, from the venv and nowhere else."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ def run(python: Path, *arguments: str | Path, may_fail: bool = False) -> str:
 
     Raise InstallError if it does not run, or fails and must not.
     """
+    columns = shutil.get_terminal_size((100, 24)).columns
     named = f"`lcc {' '.join(map(str, arguments))}`"
     try:
         done = subprocess.run(
@@ -22,11 +24,11 @@ def run(python: Path, *arguments: str | Path, may_fail: bool = False) -> str:
             timeout=LCC_SECONDS,
             check=False,
             stdin=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+            env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": str(columns)},
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise InstallError(f"{named} did not run: {error}") from None
-    said = done.stdout.decode(errors="replace").strip()
+    said = done.stdout.decode(errors="replace").strip("\n")
     if done.returncode != 0 and not may_fail:
         raise InstallError(f"{named} failed:\n{said}")
     return said

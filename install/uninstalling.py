@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from install import record, registration
-from install.console import step
+from install.console import short, step
 from install.installing import Places, alone, is_our_link, places
 from lcc_sidecar.errors import InstallError, LccError, SidecarUnreachableError
 from lcc_sidecar.limits import TAKE_OVER_SECONDS
@@ -31,11 +31,11 @@ def uninstall() -> None:
             with step("registration") as said:
                 registration.unregister(Path(settings), undo)
                 registration.forget(Path(settings).parent, to.plugin)
-                said(f"removed from {settings}")
+                said(f"removed from {short(settings)}")
         _remove_link(known, to)
         with step("plugin") as said:
             shutil.rmtree(to.plugin, ignore_errors=True)
-            said(f"removed {to.plugin}")
+            said(f"removed {short(to.plugin)}")
         with step("sidecar") as said:
             said("stopped" if _stop_sidecar() else "there was none")
         with step("files") as said:
@@ -43,7 +43,7 @@ def uninstall() -> None:
             _remove_written()
             if "cache" in known:
                 shutil.rmtree(known["cache"], ignore_errors=True)
-            said(f"removed {to.data}")
+            said(f"removed {short(to.data)}")
     _tell_what_is_left(to)
 
 

@@ -24,6 +24,13 @@ wanted = [re.match(r"[\\w.-]+", line)[0] for line in requires("lcc-sidecar") or 
 import lcc_sidecar.sidecar.server, lcc_sidecar.cli.main
 print(version("lcc-sidecar"), "and", len([version(name) for name in wanted]), "packages it needs")
 """
+# The client is asked two questions; it shall not go online for that, nor update itself.
+_QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_AUTOUPDATER": "1",
+}
 # As the mod asks: the smallest conversation there is.
 _REQUEST = {
     "session_id": "doctor",
@@ -78,6 +85,7 @@ def run(command: list[str], seconds: float, stdin: bytes = b"") -> tuple[int, st
             timeout=seconds,
             check=False,
             start_new_session=True,
+            env=os.environ | _QUIET,
         )
     except (OSError, subprocess.SubprocessError) as error:
         return -1, str(error)

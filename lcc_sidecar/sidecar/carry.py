@@ -25,7 +25,11 @@ class Carried:
 
 
 def carried_rows(
-    rows: Sequence[LiveRow], session: SessionIndex, newest: Mapping[int, Sequence[str]]
+    rows: Sequence[LiveRow],
+    session: SessionIndex,
+    newest: Mapping[int, Sequence[str]],
+    *,
+    is_turn_over: bool,
 ) -> list[Carried]:
     """Return what has to be carried, in order of its place.
 
@@ -38,7 +42,8 @@ def carried_rows(
         for index, uuid in riders(rows, session)
         if index not in newest and not rows[index].is_kept
     ]
-    told = [*texts(session, hanging), *((i, text) for i, said in newest.items() for text in said)]
+    told = list(texts(session, hanging, is_turn_over=is_turn_over))
+    told += [(index, text) for index, said in newest.items() for text in said]
     places = _Places(rows, session)
     found = [Carried(places.behind(index), text) for index, text in told]
     return sorted(places.missing(found), key=lambda carried: carried.after)

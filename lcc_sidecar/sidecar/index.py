@@ -128,7 +128,7 @@ class SessionIndex:
         with _open_regular(self.path) as file:
             for uuid in uuids:
                 row = self.rows.get(uuid)
-                yield os.pread(file, row.length, row.offset) if row else None
+                yield _bytes_at(file, row.offset, row.length) if row else None
 
     def _forget(self) -> None:
         self.position = 0  # bytes consumed: up to behind a line end

@@ -30,17 +30,20 @@ class Newest:
 
 
 def read_newest(rows: Sequence[LiveRow], group: tuple[range, range] | None, message: Any) -> Newest:
-    """Return what hangs on the results of an open tool loop; nothing if no loop is open.
+    """Return what hangs on the newest results of an open tool loop, if the model waits for them.
+
+    It does not if the person has spoken since, or if a compaction has carried something behind
+    them: such rows come later than the results, and the file holds the results by then.
 
     `group` holds the loop's rows. `message` is the list of blocks of the newest user message. Raise
     LiveCompactionError if it does not hold every result of the loop, or holds something that cannot
     be told apart from them.
     """
-    if group is None:
+    if group is None or any(rows[index].is_kept for index in group[1]):
         return Newest()
     if not isinstance(message, list) or not all(isinstance(block, dict) for block in message):
         raise LiveCompactionError("newest_unknown", "the newest message did not come along")
-    assistant, user = group
+    user = group[1]
     texts = {r.id: r.text for index in user for r in rows[index].results}
     contents = {
         str(block.get("tool_use_id")): block.get("content")
@@ -49,17 +52,14 @@ def read_newest(rows: Sequence[LiveRow], group: tuple[range, range] | None, mess
     }
     if not texts.keys() <= contents.keys():
         raise LiveCompactionError("newest_unknown", "the newest message lacks a result")
-    last = max(index for index in user if rows[index].results)
-    riders: dict[int, list[str]] = {
-        index: [] for index in (*assistant, *user) if not rows[index].is_kept
-    }
-    kept = [rows[index].text.strip() for index in user if rows[index].is_kept]
+    riders: dict[int, list[str]] = {index: [] for run in group for index in run}
+    last = user[-1]
     own: dict[str, Any] = {}
     for result_id, text in texts.items():
         own[result_id], folded = _split(contents[result_id], text)
         riders[last] += folded
     riders[last] += _behind(message, own)
-    riders[last] = [as_read(text) for text in _without(riders[last], kept)]
+    riders[last] = [as_read(text) for text in riders[last]]
     return Newest(riders, own)
 
 
@@ -116,13 +116,3 @@ def _reminders(text: str) -> list[str]:
     parts = text.strip("\n").split(end + _GAP + start)
     parts = [part if number == 0 else start + part for number, part in enumerate(parts)]
     return [part + end for part in parts[:-1]] + [part for part in parts[-1:] if part]
-
-
-def _without(texts: list[str], kept: list[str]) -> Iterator[str]:
-    """Leave out, once each, the texts of rows that are kept as they are."""
-    left = list(kept)
-    for text in texts:
-        if text.strip() in left:
-            left.remove(text.strip())
-        else:
-            yield text

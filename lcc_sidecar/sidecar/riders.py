@@ -28,6 +28,16 @@ _UNSPOKEN = frozenset({
     "prompt_snapshot",
     "session_context",
 })  # fmt: skip
+# What the client says again with the next prompt, if it does not stand in the conversation: its own
+# notices of what there is. In the middle of a turn it says them only behind the next result.
+_SAID_AGAIN = frozenset({
+    "agent_listing_delta",
+    "deferred_tools_delta",
+    "environment",
+    "mcp_instructions_delta",
+    "model",
+    "skill_listing",
+})  # fmt: skip
 _REMINDER = ("<system-reminder>\n", "\n</system-reminder>")
 _TYPED_MEANWHILE = "The user sent a new message while you were working:\n"
 
@@ -67,9 +77,12 @@ def riders(rows: Sequence[LiveRow], session: SessionIndex) -> Iterator[Anchored]
             yield anchor, rider.uuid
 
 
-def texts(session: SessionIndex, found: Sequence[Anchored]) -> Iterator[Anchored]:
+def texts(
+    session: SessionIndex, found: Sequence[Anchored], *, is_turn_over: bool
+) -> Iterator[Anchored]:
     """Yield what the model has read of each rider, with the index of the row it hangs on.
 
+    Where a turn is over, what the client says again by itself is left out: it would come twice.
     Raise LiveCompactionError if that is not known, or is more than text.
     """
     renders: dict[Any, bool] = {}
@@ -79,6 +92,8 @@ def texts(session: SessionIndex, found: Sequence[Anchored]) -> Iterator[Anchored
             raise LiveCompactionError("unreadable_rider", "a row of the file cannot be read")
         if row.get("type") == "user":
             yield from ((anchor, text) for text in _meta_texts(row))
+        elif is_turn_over and _kind(row) in _SAID_AGAIN:
+            continue
         elif isinstance(row.get("rendered"), list):
             for message in row["rendered"]:
                 yield from ((anchor, as_read(text)) for text in _plain(message.get("content")))
@@ -101,13 +116,17 @@ def _meta_texts(row: dict[str, Any]) -> Iterator[str]:
 
 def _check_unspoken(session: SessionIndex, row: dict[str, Any], renders: dict[Any, bool]) -> None:
     """Raise if the model may have read a row of which nothing that it reads is stored."""
-    kind, version = (row.get("attachment") or {}).get("type"), row.get("version")
+    kind, version = _kind(row), row.get("version")
     if kind in _UNSPOKEN:
         return
     if version not in renders:
         renders[version] = _stores_rendered(session, version)
     if not renders[version]:
         raise LiveCompactionError("unknown_rider", f"no words are stored for a {kind!r} notice")
+
+
+def _kind(row: dict[str, Any]) -> Any:
+    return (row.get("attachment") or {}).get("type")
 
 
 def _stores_rendered(session: SessionIndex, version: Any) -> bool:

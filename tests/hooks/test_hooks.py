@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lcc_sidecar import limits, paths
+from lcc_sidecar.near import wire
 from tests.sidecar.worlds import EVENTS, ROOT, impostor, row, wait_until
 
 PAYLOAD = b'{"session_id":"s1","transcript_path":"","cwd":"/tmp","hook_event_name":"Stop"}'
@@ -155,7 +156,7 @@ def _answer(body: bytes):
     frame = len(body).to_bytes(4, "big") + body
 
     def behaviour(connection, _over):
-        connection.recv(65536)
+        wire.receive(connection, time.monotonic() + 5)  # all of it: else the end is a reset
         connection.sendall(frame)
 
     return behaviour
@@ -175,10 +176,12 @@ def _close(_connection, _over):
 
 
 def _garbage(connection, _over):
+    wire.receive(connection, time.monotonic() + 5)
     connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
 def _cut(connection, _over):
+    wire.receive(connection, time.monotonic() + 5)
     connection.sendall(b'\0\0\1\0{"ok":true')
 
 

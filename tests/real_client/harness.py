@@ -91,6 +91,13 @@ class World:
         path.write_bytes(words if isinstance(words, bytes) else words.encode())
         return str(path)
 
+    def add_server(self, name, *command):
+        """Give the user an MCP server."""
+        path = self.home / ".claude.json"
+        program, *arguments = map(str, command)
+        server = {"type": "stdio", "command": program, "args": arguments}
+        path.write_text(json.dumps({**json.loads(path.read_text()), "mcpServers": {name: server}}))
+
     def requests(self, kind="main"):
         """Return every recorded request of one kind, oldest first, over all processes."""
         return [r for r in json_lines(self.root / "requests.jsonl") if r["kind"] == kind]
@@ -281,3 +288,14 @@ def results(request):
 def times_said(request, what):
     """Return how often a text stands in a request, in whatever place."""
     return json.dumps(request["messages"]).count(json.dumps(what)[1:-1])
+
+
+def read_lines(request, *but):
+    """Return every line that the model reads beside tool results, in whatever role it comes.
+
+    Some lines come and go with a single request: the marks of a reminder, the newest prompt.
+    """
+    said = (text for role in ("user", "assistant", "system") for text in words(request, role))
+    marks = ("<system-reminder>", "</system-reminder>", "Tool loaded.", *but)
+    lines = (line.strip() for each in said for line in each.split("\n"))
+    return [line for line in lines if line and line not in marks]

@@ -1,6 +1,8 @@
 """What happens in a session before it is compacted: everything that a compaction could lose."""
 
 import json
+import sys
+from pathlib import Path
 
 from tests.real_client.harness import call, step, text, think, until
 from tests.real_client.pictures import image_block, png
@@ -13,6 +15,9 @@ AT_PROMPT = "CONTEXT-AT-PROMPT"
 AT_START = "CONTEXT-AT-START"
 
 
+LATE_SERVER = Path(__file__).with_name("late_server.py")
+CONNECTED = 'MCP server "late": Successfully connected'
+LATE = "LATE-INSTRUCTIONS of a server"
 NOT_DONE = "FEEDBACK-AT-STOP there is more to do"
 SKILL = "SKILL-WORDS do it like this"
 
@@ -40,7 +45,7 @@ def context_hooks(folder):
 
 
 class Story:
-    """A turn with all that can hang on a row: images, a folder's rules, a skill, hooks, a prompt."""
+    """A turn with all that can hang on a row: images, rules of a folder, a skill, hooks, words."""
 
     def __init__(self, world):
         self.world = world
@@ -50,11 +55,19 @@ class Story:
         self.picture = world.file("picture.png", png(1))
         world.file(".claude/skills/how/SKILL.md", f"---\nname: how\ndescription: how\n---\n{SKILL}")
         self.gate = world.root / "gate"
+        self.ready = world.root / "ready"
+        world.add_server("late", sys.executable, LATE_SERVER, self.ready)
         self.read_big = call("Read", file_path=self.big)
         self.read_inner = call("Read", file_path=self.inner)
         self.read_picture = call("Read", file_path=self.picture)
         self.search = call("ToolSearch", query="select:WebFetch", max_results=3)
         self.skill = call("Skill", skill="how")
+        self.wait_for_server = call(
+            "Bash",
+            command=f"until [ -e {self.ready} ] && grep -qs '{CONNECTED}' {world.root}/debug*; "
+            "do sleep 0.02; done; echo connected",
+            description="wait for the server",
+        )
         self.wait = call(
             "Bash",
             command=f"until [ -e {self.gate} ]; do sleep 0.02; done; echo waited",
@@ -74,6 +87,7 @@ class Story:
             ),
             step(self.search),
             step(self.skill),
+            step(self.wait_for_server),
             step(think("THOUGHT-TWO"), text("SAID-THREE"), self.wait, **at_wait),
             step(text("SAID-FOUR")),
             step(text("SAID-FIVE")),
@@ -82,6 +96,8 @@ class Story:
     def play(self, client):
         """Run the turn: while the last call waits, the person types on."""
         client.send([text(PROMPT), image_block(png(2))])
+        until(lambda: any("echo connected" in line for line in calls_in(self.world)))
+        self.ready.touch()
         until(lambda: any("waited" in line for line in calls_in(self.world)))
         before = queued(self.world)
         client.send(MEANWHILE)

@@ -6,7 +6,16 @@ from collections import Counter
 import pytest
 
 from tests.real_client import stories
-from tests.real_client.harness import blocks, call, results, step, text, times_said, words
+from tests.real_client.harness import (
+    blocks,
+    call,
+    read_lines,
+    results,
+    step,
+    text,
+    times_said,
+    words,
+)
 from tests.real_client.stories import Story
 
 LATER = [f"LATER-{n}" for n in range(4)]  # the newest six messages are left alone; so talk on
@@ -36,15 +45,19 @@ def told(new_world):
             client.say("TWICE")
         with world.run([step(text("SAID-RESUMED"))], resume=world.session) as client:
             client.say("RESUMED")
-        with world.run([step(text("SAID-FORKED"))], resume=world.session, fork=True) as client:
-            client.say("FORKED")
+        third = step(call("Read", file_path=world.file("third.txt", "a third file\n" * 300)))
+        script = [step(text("SAID-FORKED")), third, *answers, step(text("SAID-READ"))]
+        script.append(step(text("SAID-THRICE")))
+        with world.run(script, resume=world.session, fork=True) as client:
+            for prompt in ("FORKED", "READ-ON", *LATER, "/compact", "THRICE"):
+                client.say(prompt)
         story.before = world.request_of("BEFORE")
         yield story
 
 
-@pytest.fixture(params=["ONCE", "TWICE", "RESUMED", "FORKED"])
+@pytest.fixture(params=["ONCE", "TWICE", "RESUMED", "FORKED", "THRICE"])
 def after(request, told):
-    """Return the first request after a compaction, a second one, a resume, a fork."""
+    """Return the first request after one compaction, two, a resume, a fork, one in the fork."""
     return told.world.request_of(request.param)
 
 
@@ -80,7 +93,7 @@ def test_every_word_is_there_once_and_in_order(told, after):
 
 def test_nothing_that_was_read_is_gone(told, after):
     """Whatever the client put beside the conversation, by whatever name, is still read."""
-    before = Counter(read_lines(told.before))
+    before = Counter(read_lines(told.before, "BEFORE"))
     assert before - Counter(read_lines(after)) == Counter()
 
 
@@ -98,7 +111,15 @@ def test_an_image_in_a_prompt_stays(after):
 
 
 @pytest.mark.parametrize(
-    "said", [stories.MEANWHILE, stories.NESTED, stories.AT_START, stories.NOT_DONE, stories.SKILL]
+    "said",
+    [
+        stories.MEANWHILE,
+        stories.NESTED,
+        stories.AT_START,
+        stories.NOT_DONE,
+        stories.SKILL,
+        stories.LATE,
+    ],
 )
 def test_what_hangs_on_rebuilt_rows_is_there_as_often_as_before(told, after, said):
     assert times_said(after, said) == times_said(told.before, said) > 0
@@ -136,14 +157,6 @@ def spoken_lines(request):
     said = (each for each in words(request) if not each.startswith("<system-reminder>"))
     lines = [line.strip() for each in said for line in each.strip().split("\n")]
     return [line for line in lines if line != "Tool loaded."]  # said beside a reference to a tool
-
-
-def read_lines(request):
-    """Return every line that the model reads beside tool results, in whatever role it comes."""
-    said = (text for role in ("user", "assistant", "system") for text in words(request, role))
-    marks = ("<system-reminder>", "</system-reminder>", "Tool loaded.", "BEFORE")
-    lines = (line.strip() for each in said for line in each.split("\n"))
-    return [line for line in lines if line and line not in marks]
 
 
 def plain(messages):

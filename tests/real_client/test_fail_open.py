@@ -1,12 +1,13 @@
 """Whatever is wrong with the sidecar, the client's own summary runs and the session goes on."""
 
 import json
+import shutil
 import time
 
 import pytest
 
-from tests.real_client.conftest import copied_plugin
-from tests.real_client.harness import call, step, text, words
+from tests.real_client.conftest import REPOSITORY, copied_plugin
+from tests.real_client.harness import call, results, step, text, words
 from tests.real_client.scripted_api import SUMMARY
 
 LATER = [f"LATER-{n}" for n in range(4)]
@@ -29,6 +30,9 @@ REPLIES = {
 }
 
 
+SKIPPING = {"pluginConfigs": {"lcc-sidecar": {"options": {"too_little": "skip"}}}}
+
+
 @pytest.fixture(scope="module")
 def wronged(new_world, tmp_path_factory):
     """Run one session in which each compaction meets another wrong reply.
@@ -40,12 +44,21 @@ def wronged(new_world, tmp_path_factory):
         path = world.file("read.txt", "words\n" * 100)
         reads = [call("Read", file_path=path) for _ in REPLIES]
         script = [answer for n, use in enumerate(reads) for answer in (step(use), said(n))]
-        with world.run([*script, step(text("SAID-AFTER"))]) as client:
+        world.last = call("Read", file_path=world.file("last.txt", "last words\n" * 300))
+        script += [said("AFTER"), step(world.last), *map(said, LATER), said("LAST")]
+        with world.run(script) as client:
             for number, (use, reply) in enumerate(zip(reads, REPLIES.values(), strict=True)):
                 client.say(f"PROMPT-{number}")
                 (plugin / COMPACT).write_text(SAY.format(written(world.root, reply, use["id"])))
                 assert client.say("/compact")["is_error"] is False
             client.say("AFTER")
+            shutil.copy(REPOSITORY / COMPACT, plugin / COMPACT)
+            for prompt in LATER:
+                client.say(prompt)
+            client.say("/compact")
+            client.say("LAST")
+        with world.run([said("RESUMED")], resume=world.session) as client:
+            client.say("RESUMED")
         yield world
 
 
@@ -77,6 +90,13 @@ def test_the_built_in_summary_runs_if(wronged, number):
 def test_a_session_goes_on_after_all_that(wronged):
     assert len(wronged.requests("summary")) == len(REPLIES)
     assert any(SUMMARY in each for each in words(wronged.request_of("AFTER")))
+
+
+@pytest.mark.parametrize("prompt", ["LAST", "RESUMED"])
+def test_what_a_summary_left_is_compacted_word_for_word(wronged, prompt):
+    after = wronged.request_of(prompt)
+    assert "last.txt to recover" in results(after)[wronged.last["id"]]
+    assert words(wronged.request_of("AFTER"))[0] == words(after)[0]  # the summary
 
 
 @pytest.mark.parametrize(
@@ -126,11 +146,23 @@ def test_too_little_is_left_to_the_summary(new_world):
 
 
 def test_a_person_who_would_rather_keep_everything_can_say_so(new_world):
-    chosen = {"pluginConfigs": {"lcc-sidecar": {"options": {"too_little": "skip"}}}}
-    with new_world(**chosen) as world:
+    with new_world(**SKIPPING) as world:
         after = compacted(world, prunable="short\n" * 40, kept="k" * 20_000)
         assert world.requests("summary") == []
     assert "k" * 20_000 in json.dumps(after)
+
+
+def test_near_the_limit_nothing_is_held_up(new_world):
+    """Not if the person asks, and not when the client compacts by itself."""
+    with new_world(**SKIPPING) as world:
+        nearly = [step(text("SAID-NEARLY"), input_tokens=700_000)]
+        full = [step(text("SAID-FULL"), input_tokens=970_000)]
+        with world.run([*map(said, LATER), *nearly, said("ASKED"), *full, said("AFTER")]) as client:
+            for prompt in (*LATER, "NEARLY", "/compact", "ASKED", "FULL"):
+                client.say(prompt)
+            assert len(world.requests("summary")) == 1
+            client.say("AFTER")
+        assert len(world.requests("summary")) == 2
 
 
 def compacted(world, *, prunable="prunable\n" * 300, kept="", before_compaction=lambda: None):

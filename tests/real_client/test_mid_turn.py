@@ -1,9 +1,11 @@
 """Auto-compaction in the middle of a turn, on results that the model has not read yet."""
 
+from collections import Counter
+
 import pytest
 
 from tests.real_client import stories
-from tests.real_client.harness import blocks, call, results, step, text, times_said
+from tests.real_client.harness import blocks, call, read_lines, results, step, text, times_said
 from tests.real_client.pictures import png
 from tests.real_client.stories import Story
 
@@ -28,7 +30,7 @@ def told(new_world):
                 client.say(f"PROMPT-{number}")
             story.play(client)
             client.say("NEXT")
-        story.at_wait, story.after = world.requests()[8:10]
+        story.at_wait, story.after = world.requests()[9:11]
         with world.run([step(text("SAID-RESUMED"))], resume=world.session) as client:
             client.say("RESUMED")
         more = call("Read", file_path=world.file("more.txt", "more words\n" * 500))
@@ -50,6 +52,12 @@ def after(request, told):
 
 def test_no_model_is_asked_for_a_summary(told):
     assert told.world.requests("summary") == []
+
+
+def test_nothing_that_was_read_is_gone(told):
+    before = Counter(read_lines(told.at_wait))
+    assert before - Counter(read_lines(told.after)) == Counter()
+    assert before.total() > 50
 
 
 def test_an_old_file_becomes_a_pointer(told, after):

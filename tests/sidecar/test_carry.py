@@ -114,6 +114,20 @@ def test_an_attachment_that_the_model_never_reads_is_passed_over(talk):
     assert carried(talk) == []
 
 
+def test_what_the_client_says_again_with_the_next_prompt_is_not_carried(talk):
+    talk.attach("mcp_instructions_delta", "use the server well")
+    assert carried(talk) == []
+
+
+def test_what_the_client_says_again_too_late_is_carried_in_the_middle_of_a_turn(talk):
+    talk.attach("mcp_instructions_delta", "use the server well")
+    talk.chat(4)
+    talk.replies(tool_use("toolu_new", "Bash", command="x"))
+    talk.returns("toolu_new", "output")
+    newest = [{"type": "tool_result", "tool_use_id": "toolu_new", "content": "output"}]
+    assert talk.ask(newest=newest)["carry"] == [{"after": 2, "text": "use the server well"}]
+
+
 @pytest.mark.parametrize(
     ("kind", "fields", "reason"),
     [

@@ -208,6 +208,20 @@ def test_a_new_image_gets_its_pointer_from_the_newest_message(talk):
     assert [row["text"] for row in reply["carry"]] == [reminder["text"]]
 
 
+def test_a_prompt_behind_an_interrupted_call_keeps_what_hangs_on_it(talk):
+    talk.chat(4)
+    talk.replies(tool_use("toolu_new", "Bash", command="x"))
+    talk.returns("toolu_new", "The user stopped this")
+    talk.attach("hook_additional_context", "on the result")
+    talk.says("do this instead")
+    talk.attach("hook_additional_context", "on the prompt")
+    texts = ("on the result", "do this instead", "on the prompt")
+    newest = [{"type": "tool_result", "tool_use_id": "toolu_new", "content": "The user stopped"}]
+    reply = talk.ask(newest=newest + [{"type": "text", "text": text} for text in texts])
+    assert reply["carry"] == [{"after": 12, "text": "on the result"}]
+    assert reply["kept_from"] == 11
+
+
 @pytest.mark.parametrize(
     "newest",
     [

@@ -30,11 +30,13 @@ def test_hooks_start_a_sidecar_and_reach_it(world):
     transcript = world.home / "s1.jsonl"
     transcript.write_bytes(row("u1"))
     payload = f'{{"session_id":"s1","transcript_path":"{transcript}"}}'.encode()
-    for ran in [world.hook("stop", payload), *world.all_event_hooks(payload)]:
+    world.nudge(payload)
+    logged = world.logged()
+    for ran in world.all_event_hooks(payload):
         assert (ran.code, ran.out) == (0, b"")
     world.ask("drain")
     assert world.ask("status")["indexed_rows"] == 1
-    assert world.logged() == ""
+    assert world.logged() == logged
     assert lifecycle.stop()
     assert not _port_file(world).exists()
 
