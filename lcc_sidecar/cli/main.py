@@ -9,6 +9,7 @@ from lcc_sidecar import __version__
 from lcc_sidecar.errors import LccError, TranscriptError, UsageError
 
 _VERBS = {
+    "bench": "measure passes over a folder of recorded sessions",
     "compact": "replace old tool results of a transcript by proven pointers",
     "doctor": "check the installation, one line a check",
     "drill": "follow every pointer of a compaction and compare bytes",

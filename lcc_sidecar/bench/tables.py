@@ -1,0 +1,128 @@
+"""The tables of a benchmark, as Markdown."""
+
+import os
+import platform
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from lcc_sidecar import __version__
+from lcc_sidecar.bench.sessions import MODES, REPEATS, Measured, Session
+from lcc_sidecar.explain import STAYED, WENT
+
+LEAST_CALLS = 20  # sessions with fewer are told, but not pooled: there is little to free in them
+
+
+def markdown(sessions: Sequence[Session], sources: Mapping[str, str], command: str) -> str:
+    """Return the benchmark page: bias first, then how, then the figures by mode and session."""
+    parts = [_HEAD, _how(sessions, command), _pooled(sessions), _reasons(sessions)]
+    parts += [_by_session(sessions, sources), _NOT_MEASURED]
+    return "\n".join(parts)
+
+
+_HEAD = """\
+# Benchmarks on real sessions
+
+**Bias first.** These are published sessions of a few projects, most of them older than this tool
+and recorded by older clients. Their workspaces are rebuilt from the sessions themselves: a file
+that a session read and never touched again is there as it was, so proofs on disk succeed more often
+than they would on a disk that went on changing; lines that a session never showed are fillers, so
+claims on them fail. Reads by clients up to 2.1.45 end with a reminder that the client put behind
+the file's text; such a result is not exactly what the file holds and is kept. The figures say what a
+pass frees at the end of such a session, not what it would save on a bill.
+"""
+
+_NOT_MEASURED]
+    return "\n".join(parts)
+
+
+_HEAD = """\
+# Benchmarks on real sessions
+
+**Bias first.** These are published sessions of a few projects, most of them older than this tool and
+recorded by older clients. Their workspaces are rebuilt from the sessions themselves: a file that a
+session read and never touched again is there as it was, so proofs on disk succeed more often than
+they would on a disk that went on changing; lines that a session never showed are fillers, so claims
+on them fail. Reads by clients up to 2.1.45 end with a reminder that the client put behind the file's
+text; such a result is not exactly what the file holds and is kept. The figures say what a pass frees
+at the end of such a session, not what it would save on a bill.
+"""
+
+_NOT_MEASURED = """
+## What was not measured
+
+Live compactions on people's own work, cost on a bill, other modes, other agents' transcripts, other
+machines, and peers side by side.
+"""
+
+
+def _how(sessions: Sequence[Session], command: str) -> str:
+    read = [session for session in sessions if session.error is None]
+    megabytes = sum(session.bytes for session in read) / 1e6
+    machine = f"{platform.machine()} {platform.system()}, {os.cpu_count()} cores"
+    how = (
+        f"lcc-sidecar {__version__}, Python {platform.python_version()}, {machine}. Made by "
+        f"`{command}`: {len(read)} sessions, {megabytes:.1f} MB. Each pass ran {REPEATS} times and "
+        "the median is told. Times are of the pass alone, reading and writing not included."
+    )
+    unread = [f"\nNot read: {s.name} ({s.error})." for s in sessions if s.error]
+    return "\n".join([how, *unread]) + "\n"
+
+
+def _pooled(sessions: Sequence[Session]) -> str:
+    rows = [
+        "## By mode",
+        "",
+        f"Freed: of all characters of a conversation; sessions with {LEAST_CALLS} calls or more.",
+        "Pointers, violations and what a second pass changed: over all sessions.",
+        "",
+        "| mode | sessions | pooled | median | range | led back | violations | second pass | ms |",
+        "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
+    ]
+    for mode in MODES:
+        every = _of(sessions, mode)
+        large = [m for m in every if m.calls >= LEAST_CALLS] or every
+        if not large:
+            continue
+        shares = [measured.reduction for measured in large]
+        before, after = sum(m.chars_before for m in large), sum(m.chars_after for m in large)
+        pointers, back = sum(m.pointers for m in every), sum(m.led_back for m in every)
+        rows.append(
+            f"| {mode} | {len(large)} | {1 - after / before:.1%} | {statistics.median(shares):.1%} "
+            f"| {min(shares):.1%} to {max(shares):.1%} | {back} of {pointers} "
+            f"| {sum(m.violations for m in every)} | {sum(m.again_changed for m in every)} "
+            f"| {statistics.median(m.milliseconds for m in large):.1f} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _reasons(sessions: Sequence[Session]) -> str:
+    words = WENT | STAYED
+    found: Counter[str] = sum((m.reasons for m in _of(sessions, "recoverable")), Counter())
+    rows = ["## Why, in mode recoverable", "", "| reason | calls |", "| --- | --: |"]
+    rows += [f"| {words.get(reason, reason)} | {n} |" for reason, n in found.most_common()]
+    return "\n".join(rows) + "\n"
+
+
+def _by_session(sessions: Sequence[Session], sources: Mapping[str, str]) -> str:
+    rows = [
+        "## By session",
+        "",
+        "| session | calls | KB | lossless | ms | recoverable | pointers led back | ms |",
+        "| --- | --: | --: | --: | --: | --: | --: | --: |",
+    ]
+    for session in sessions:
+        if session.error is None:
+            lossless, recoverable = session.measured
+            rows.append(
+                f"| {sources.get(session.name, session.name)} | {lossless.calls} "
+                f"| {session.bytes // 1024} | {lossless.reduction:.1%} "
+                f"| {lossless.milliseconds:.1f} | {recoverable.reduction:.1%} "
+                f"| {recoverable.led_back} of {recoverable.pointers} "
+                f"| {recoverable.milliseconds:.1f} |"
+            )
+    return "\n".join(rows) + "\n"
+
+
+def _of(sessions: Sequence[Session], mode: str) -> list[Measured]:
+    return [m for session in sessions for m in session.measured if m.mode == mode]

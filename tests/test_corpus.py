@@ -1,0 +1,70 @@
+"""Recorded sessions, where a collection of them lies at hand: none may crash, every pointer holds.
+
+LCC_CORPUS names a folder of session files. LCC_LAY_SESSION names a program that lays a session out
+with its workspace (`PROGRAM SESSION DEST` makes DEST/session.jsonl and DEST/ws); without it the
+benchmark's own way is used.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lcc_sidecar.bench.sessions import session_files
+from lcc_sidecar.bench.workspace import lay_out
+from lcc_sidecar.compaction import compact
+from lcc_sidecar.errors import TranscriptError
+from lcc_sidecar.options import Options
+from lcc_sidecar.transcript.files import load_document, parse_document
+from lcc_sidecar.verify.drill import drill
+from lcc_sidecar.verify.registry import VERIFIERS
+
+CORPUS = os.environ.get("LCC_CORPUS", "")
+SESSIONS = session_files(CORPUS) if CORPUS else []
+
+pytestmark = pytest.mark.skipif(not SESSIONS, reason="LCC_CORPUS names no folder with sessions")
+
+
+@pytest.fixture(params=SESSIONS, ids=lambda path: os.path.relpath(path, CORPUS))
+def laid(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+    """Lay a session out; return its file and its workspace."""
+    session, workspace = tmp_path / "session.jsonl", tmp_path / "ws"
+    program = os.environ.get("LCC_LAY_SESSION")
+    if program:
+        subprocess.run(
+            [sys.executable, program, request.param, str(tmp_path)], check=True, capture_output=True
+        )
+    else:
+        data = Path(request.param).read_bytes()
+        session.write_bytes(lay_out(data, str(workspace)))
+    return session, workspace
+
+
+@pytest.mark.parametrize("mode", ["lossless", "recoverable"])
+def test_a_recorded_session_compacts_verifies_and_drills(laid: tuple[Path, Path], mode: str):
+    session, workspace = laid
+    original = session.read_bytes()
+    options = Options(rules_mode=mode, workspace_root=str(workspace))
+    try:
+        document = load_document(str(session))
+    except TranscriptError as error:
+        assert "Codex" in str(error)
+        return
+
+    done = compact(document.transcript, options)
+    data = document.render(done.notes)
+    written = parse_document(data).transcript
+
+    assert session.read_bytes() == original
+    assert written == done.transcript
+    assert VERIFIERS[mode](document.transcript, written, allow_command_pointers=False) == []
+    drilled = drill(document.transcript, written, str(workspace))
+    assert drilled.misses == ()
+    assert drilled.followed.total() == len(done.notes)
+    assert compact(written, options).notes == {}
+    old, new = original.split(b"\n"), data.split(b"\n")
+    changed = [i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
+    assert len(changed) <= len(done.notes)
+    assert document.render({}) == original
