@@ -92,7 +92,8 @@ def _read(path: str, first: str | None, last: str | None) -> str | None:
 def _lines(text: str | None, first: str | None, last: str | None) -> str | None:
     if text is None or first is None or last is None:
         return text
-    return "\n".join(text.split("\n")[int(first) - 1 : int(last)])
+    rows = text.split("\n")
+    return "\n".join(rows[int(first) - 1 : int(last)]) if int(last) <= len(rows) else None
 
 
 def _folder(call: ToolCall | None) -> str | None:
