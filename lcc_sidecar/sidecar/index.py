@@ -93,18 +93,6 @@ class SessionIndex:
             self._seen = state
             return self.position - before
 
-    def riders_of(self, uuid: str) -> list[IndexedRow]:
-        """Return the attachments and meta rows that hang on a row, or on one another, in order."""
-        found: list[IndexedRow] = []
-        waiting, seen = [uuid], {uuid}
-        while waiting:
-            for rider in self._riders.get(waiting.pop(), {}).values():
-                if rider.uuid and rider.uuid not in seen:
-                    seen.add(rider.uuid)
-                    waiting.append(rider.uuid)
-                    found.append(rider)
-        return sorted(found, key=lambda row: row.offset)
-
     def read_row(self, uuid: str) -> dict[str, Any] | None:
         """Return a row decoded from the file; None if it is not there, or no longer."""
         row = self.rows.get(uuid)
@@ -135,7 +123,6 @@ class SessionIndex:
         self.damaged = 0
         self.rows: dict[str, IndexedRow] = {}
         self.queue: list[IndexedRow] = []
-        self._riders: dict[str, dict[str, IndexedRow]] = {}  # by parent, then by own uuid
         self._scanned = 0  # bytes known to hold no line end behind `position`
         self._is_overlong = False
         self._head = self._tail = b""
@@ -203,15 +190,7 @@ class SessionIndex:
         if row.type == "queue-operation":
             self.queue.append(row)
         elif row.uuid:
-            self._put(row.uuid, row)
-
-    def _put(self, uuid: str, row: IndexedRow) -> None:
-        earlier = self.rows.get(uuid)
-        if earlier and earlier.parent_uuid:
-            self._riders.get(earlier.parent_uuid, {}).pop(uuid, None)
-        self.rows[uuid] = row
-        if row.is_rider and row.parent_uuid:
-            self._riders.setdefault(row.parent_uuid, {})[uuid] = row
+            self.rows[row.uuid] = row
 
     def _head_of(self, line: bytes) -> Any:
         """Return the head of a row, None if the line holds none."""

@@ -227,25 +227,21 @@ def test_a_fifo_in_place_of_the_file_is_refused_without_waiting(path, index):
         index.update()
 
 
-def test_riders_are_what_hangs_on_a_row_directly_or_in_a_chain(path, index):
+def test_attachments_and_meta_rows_ride_on_others(path, index):
     path.write_bytes(
         row("r1")
         + row("t1", "attachment", "r1", attachment={"type": "queued_command"})
-        + row("t2", "attachment", "t1", attachment={"type": "nested_memory"})
-        + row("m1", "user", "t2", isMeta=True)
+        + row("m1", "user", "t1", isMeta=True)
         + row("a1", "assistant", "m1")
-        + row("t3", "attachment", "a1", attachment={"type": "other"})
     )
     index.update()
-    assert [rider.uuid for rider in index.riders_of("r1")] == ["t1", "t2", "m1"]
-    assert [rider.uuid for rider in index.riders_of("a1")] == ["t3"]
-    assert index.riders_of("unknown") == []
+    assert [uuid for uuid, found in index.rows.items() if found.is_rider] == ["t1", "m1"]
 
 
-def test_riders_that_hang_on_each_other_in_a_ring_end(path, index):
-    path.write_bytes(row("t1", "attachment", "t2") + row("t2", "attachment", "t1"))
+def test_lines_are_given_as_they_stand_in_the_file(path, index):
+    path.write_bytes(row("u1") + row("u2"))
     index.update()
-    assert [rider.uuid for rider in index.riders_of("t1")] == ["t2"]
+    assert list(index.lines(["u2", "unknown", "u1"])) == [row("u2")[:-1], None, row("u1")[:-1]]
 
 
 def test_queue_operations_are_kept_in_order_and_can_be_read(path, index):
