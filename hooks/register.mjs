@@ -15,9 +15,11 @@ export const register = (on, options) => {
   on('session.compact', async ($, e, next) => {
     if (e.trigger === 'precompute') return next(e)
     const reply = await answerTo($, await requestFrom($, e, options))
+    const isReplaced = reply?.outcome === 'replaced'
+    const messages = isReplaced ? rebuilt(e.messages, reply) : undefined
+    if (isReplaced && !messages) return next(e) // and no receipt: it would not be true
     if (reply?.receipt) $.ui.toast(reply.receipt)
     if (await isToBeSkipped($, e, reply, options)) return { skip: reply.receipt }
-    const messages = reply?.outcome === 'replaced' ? rebuilt(e.messages, reply) : undefined
     if (!messages) return next(e)
     return { messages, tokensBefore: reply.tokens_before, tokensAfter: reply.tokens_after }
   }).catch(($, e, next) => next(e))

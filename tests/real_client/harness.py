@@ -122,6 +122,7 @@ class World:
         return {
             "HOME": str(self.home),
             "TERM": "xterm",
+            "CLAUDE_CODE_TMPDIR": str(self.root),  # else it keeps files of every session in /tmp
             "LCC_SIDECAR_HOME": str(self.root / "lcc"),
             "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
             "LANG": "C.UTF-8",

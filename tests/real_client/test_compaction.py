@@ -149,6 +149,10 @@ def test_a_new_process_sends_the_same_conversation(told, prompt):
     assert plain(now[: len(before) - 2]) == plain(before[:-2])
 
 
+def test_the_person_reads_a_receipt_for_each_compaction(told):
+    assert told.world.debug_log().count("every word kept; ") == 3
+
+
 def spoken_lines(request):
     """Return what the person and the model said, line by line, without the client's reminders.
 

@@ -13,7 +13,14 @@ from tests.real_client.scripted_api import SUMMARY
 LATER = [f"LATER-{n}" for n in range(4)]
 
 COMPACT = "hooks/compact.py"
-REPLACED = {"ok": True, "outcome": "replaced", "notes": {}, "carry": [], "drop": []}
+REPLACED = {
+    "ok": True,
+    "outcome": "replaced",
+    "notes": {},
+    "carry": [],
+    "drop": [],
+    "receipt": "lcc: not true",
+}
 REPLIES = {
     "it says nothing": b"",
     "it says half a reply": b'{"ok": tru',
@@ -90,6 +97,7 @@ def test_the_built_in_summary_runs_if(wronged, number):
 def test_a_session_goes_on_after_all_that(wronged):
     assert len(wronged.requests("summary")) == len(REPLIES)
     assert any(SUMMARY in each for each in words(wronged.request_of("AFTER")))
+    assert "lcc: not true" not in wronged.debug_log()
 
 
 @pytest.mark.parametrize("prompt", ["LAST", "RESUMED"])
