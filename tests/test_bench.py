@@ -19,7 +19,7 @@ def session() -> Session:
         tool_use("w1", "Write", file_path="/old/home/project/sub/b.py", content="one\ntwo\n")
     )
     made.returns("w1", "ok")
-    edit = {"file_path": "/old/home/project/sub/b.py", "old_string": "two", "new_string": "2"}
+    edit = {"file_path": path, "old_string": "two", "new_string": "2"}
     made.replies(tool_use("e1", "Edit", **edit))
     made.returns("e1", "ok")
     made.reads("r2", "/old/home/project/c.py", numbered("\n".join(TEXT.split("\n")[4:8]), 5))

@@ -28,24 +28,8 @@ and recorded by older clients. Their workspaces are rebuilt from the sessions th
 that a session read and never touched again is there as it was, so proofs on disk succeed more often
 than they would on a disk that went on changing; lines that a session never showed are fillers, so
 claims on them fail. Reads by clients up to 2.1.45 end with a reminder that the client put behind
-the file's text; such a result is not exactly what the file holds and is kept. The figures say what a
-pass frees at the end of such a session, not what it would save on a bill.
-"""
-
-_NOT_MEASURED]
-    return "\n".join(parts)
-
-
-_HEAD = """\
-# Benchmarks on real sessions
-
-**Bias first.** These are published sessions of a few projects, most of them older than this tool and
-recorded by older clients. Their workspaces are rebuilt from the sessions themselves: a file that a
-session read and never touched again is there as it was, so proofs on disk succeed more often than
-they would on a disk that went on changing; lines that a session never showed are fillers, so claims
-on them fail. Reads by clients up to 2.1.45 end with a reminder that the client put behind the file's
-text; such a result is not exactly what the file holds and is kept. The figures say what a pass frees
-at the end of such a session, not what it would save on a bill.
+the file's text; such a result is not exactly what the file holds, and is kept. The figures say what
+a pass frees at the end of such a session, not what it would save on a bill.
 """
 
 _NOT_MEASURED = """
