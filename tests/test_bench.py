@@ -15,9 +15,8 @@ def session() -> Session:
     made = Session()
     made.says("please fix it", cwd="/old/home/project")
     made.reads("r1", "/old/home/project/a.py", numbered(TEXT))
-    made.replies(
-        tool_use("w1", "Write", file_path="/old/home/project/sub/b.py", content="one\ntwo\n")
-    )
+    path = "/old/home/project/sub/b.py"
+    made.replies(tool_use("w1", "Write", file_path=path, content="one\ntwo\n"))
     made.returns("w1", "ok")
     edit = {"file_path": path, "old_string": "two", "new_string": "2"}
     made.replies(tool_use("e1", "Edit", **edit))

@@ -11,7 +11,7 @@ from lcc_sidecar.transcript.model import Pair, ToolCall
 FILE_TOOLS = frozenset({"Read", "View", "view", "read_file", "ReadFile"})
 SHELL_TOOLS = frozenset({"Bash", "bash", "shell", "exec_command", "local_shell"})
 _PATH_KEYS = ("file_path", "path", "filename")
-_NUMBERED = re.compile(r" *(\d{1,9})(?:\t|→)")
+_NUMBERED = re.compile(r"^ *(\d{1,9})(?:\t|→)", re.MULTILINE)
 _SED_RANGE = re.compile(r"(\d{1,9})(?:,(\d{1,9}))?p")
 _HEAD_COUNT = re.compile(r"(?:-n|--lines=|-)(\d{1,9})")
 
@@ -137,15 +137,10 @@ def _of(path: str, first: int | None = None, last: int | None = None) -> FileRea
 
 def _numbered(text: str) -> Shown | None:
     """Return the body of a text whose every line carries its number, counting up by one."""
-    head = _NUMBERED.match(text)
-    if not head:
+    if not _NUMBERED.match(text):
         return None
-    first = number = int(head[1])
-    bodies = []
-    for line in text.split("\n"):
-        found = _NUMBERED.match(line)
-        if not found or int(found[1]) != number:
-            return None
-        bodies.append(line[found.end() :])
-        number += 1
-    return Shown("\n".join(bodies), first, number - 1)
+    numbers = [int(number) for number in _NUMBERED.findall(text)]
+    height = text.count("\n") + 1
+    if len(numbers) != height or numbers != list(range(numbers[0], numbers[0] + height)):
+        return None
+    return Shown(_NUMBERED.sub("", text), numbers[0], numbers[-1])
