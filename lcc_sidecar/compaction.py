@@ -119,11 +119,13 @@ def _decisions(
     """Return one decision for every call that has a result, in the order of the calls."""
     going = {call_id for call_id, decision in replaced.items() if decision.is_removal}
     pairs = {pair.call.id: pair for pair in transcript.pairs()}
-    stay = protection.targets | protection.protected.keys()
+    taken = going | protection.targets
+    if options.rules_mode != "lossless":  # there, a dedupe would hide what the next pass protects
+        taken |= protection.protected.keys()
     candidates = {
         call_id
         for call_id, pair in pairs.items()
-        if protection.pin_of(pair) is None and call_id not in stay | going
+        if protection.pin_of(pair) is None and call_id not in taken
     }
     deduped = dedupe(transcript, candidates, going)
     otherwise = "no_lossless_superseder" if options.rules_mode == "lossless" else "not_recoverable"

@@ -46,6 +46,7 @@ STAYED = {
     "pinned_first_message": "in the first message",
     "pinned_recent": "in the newest messages",
     "pointer_target": "an earlier pointer leads here",
+    "read_range_unknown": "which lines it read is not known",
     "relative_path_without_cwd": "a relative path; its folder is not known",
     "shorter_than_its_note": "shorter than a pointer",
     "temp_path": "in a temporary folder",

@@ -28,6 +28,7 @@ DRILL_COMMAND_SECONDS = 20.0  # a read-only command over a large tree
 
 # --- tokens: measured on 2.6 million characters of 28 published sessions with o200k_base ---
 USUAL_CHARS_PER_TOKEN = 3.1  # all sessions together
+TOKENS_AT_ONCE_CHARS = 50_000  # a million spaces in a row overrun the tokenizer's stack
 CAUTIOUS_CHARS_PER_TOKEN = 2.2  # the densest session; a budget counted so is never overdrawn
 
 # --- near side: what a hook may cost the person who waits for it ---

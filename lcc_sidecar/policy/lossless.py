@@ -48,7 +48,7 @@ class _KeptTexts:
     def __init__(self, anchors: set[str]) -> None:
         self._anchors = anchors
         self._by_text: dict[tuple[bool, str], str] = {}
-        self._by_anchor: dict[tuple[bool, str], deque[tuple[ToolResult, int]]] = defaultdict(
+        self._by_anchor: dict[tuple[bool, str], deque[tuple[ToolResult, int, int]]] = defaultdict(
             lambda: deque(maxlen=ANCHOR_HITS_MAX)  # the nearest ones; bounds repeated text
         )
 
@@ -59,9 +59,9 @@ class _KeptTexts:
         if not here:
             return
         at = 0
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             if line in here:
-                self._by_anchor[result.is_error, line].append((result, at))
+                self._by_anchor[result.is_error, line].append((result, at, number))
             at += len(line) + 1
 
     def find(self, result: ToolResult) -> Decision | None:
@@ -72,10 +72,10 @@ class _KeptTexts:
             return _decision(result, note, "identical_output_kept_later", same)
         anchor = _anchor(result.text)
         offset = ("\n" + result.text + "\n").index("\n" + anchor + "\n")
-        for target, at in reversed(self._by_anchor.get((result.is_error, anchor), ())):
-            start = at - offset
-            if start >= 0 and _stands_at(target.text, result.text, start):
-                first = target.text.count("\n", 0, start) + 1
+        above = result.text.count("\n", 0, offset)
+        for target, at, number in reversed(self._by_anchor.get((result.is_error, anchor), ())):
+            if _stands_at(target.text, result.text, at - offset):
+                first = number - above
                 note = notes.lines_of(target.id, first, first + result.text.count("\n"))
                 return _decision(result, note, "output_lines_of_later", target.id)
         return None
@@ -91,7 +91,7 @@ def _stands_at(text: str, wanted: str, start: int) -> bool:
     """Return whether whole lines of `text`, from offset `start` on, are exactly `wanted`."""
     end = start + len(wanted)
     return (
-        (start == 0 or text[start - 1] == "\n")
+        (start == 0 or (start > 0 and text[start - 1] == "\n"))
         and (end == len(text) or text[end : end + 1] == "\n")
         and text.startswith(wanted, start)
     )

@@ -78,7 +78,7 @@ def _pointer_targets(transcript: Transcript) -> frozenset[str]:
 def _latest_error(pairs: tuple[Pair, ...]) -> dict[str, str]:
     flagged = any(pair.result.is_error for pair in pairs)
     for at in range(len(pairs) - 1, -1, -1):
-        if failed(pairs[at]) if flagged else _looks_failed(pairs[at]):
+        if pairs[at].result.is_error if flagged else _looks_failed(pairs[at]):
             before = {pairs[at - 1].call.id: "call_before_latest_error"} if at else {}
             return before | {pairs[at].call.id: "latest_error_result"}
     return {}

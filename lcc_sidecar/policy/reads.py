@@ -35,6 +35,7 @@ class Shown:
     body: str
     first: int | None = None
     last: int | None = None
+    is_numbered: bool = False
 
 
 def shell_command(call: ToolCall) -> str | None:
@@ -77,7 +78,7 @@ def shown(pair: Pair, read: FileRead) -> Shown:
     """Return what the result shows of the file, without what the tool added.
 
     Line number prefixes of a read tool and a Codex exec header are taken off, nothing else (first
-    specification, "disk").
+    specification, "disk"). A range without numbers is the one asked for, as long as the text is.
     """
     if pair.call.tool in FILE_TOOLS:
         numbered = _numbered(pair.result.text)
@@ -86,24 +87,35 @@ def shown(pair: Pair, read: FileRead) -> Shown:
     body = without_header(pair.result.text)
     if read.first is None:
         return Shown(body)
+    body = body.removesuffix("\n")  # the end of the range's last line
     return Shown(body, read.first, read.first + body.count("\n"))
+
+
+def shows_what_was_asked(pair: Pair, read: FileRead, seen: Shown) -> bool:
+    """Return whether the transcript alone says which lines a read shows."""
+    if pair.call.tool not in FILE_TOOLS:
+        return True
+    if not seen.is_numbered:
+        return read.first is None
+    return seen.first == (read.first or 1)
 
 
 def _tool_read(call: ToolCall) -> FileRead | None:
     path = next((v for key in _PATH_KEYS if isinstance(v := call.input.get(key), str) and v), None)
     if path is None or call.input.get("pages"):
         return None
-    offset, limit = _positive(call.input.get("offset")), _positive(call.input.get("limit"))
-    if offset is None and limit is None:
+    offset, limit = call.input.get("offset"), call.input.get("limit")
+    if not (_is_count(offset) and _is_count(limit)):
+        return None
+    if not offset and not limit:
         return FileRead(path)
     first = offset or 1
     return FileRead(path, first, first + limit - 1 if limit else None)
 
 
-def _positive(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if value > 0 else None
+def _is_count(value: object) -> bool:
+    """Return whether a value says how many, or is not there; anything else says nothing sure."""
+    return value is None or (type(value) is int and value >= 0)
 
 
 def _shell_read(words: list[str]) -> FileRead | None:
@@ -132,7 +144,8 @@ def _head(rest: list[str]) -> FileRead | None:
 def _of(path: str, first: int | None = None, last: int | None = None) -> FileRead | None:
     """Return the read of a path that is one file's name as it stands, without shell expansion."""
     is_name = not path.startswith(("-", "~")) and not set(path) & set("*?[")
-    return FileRead(path, first, last) if is_name and path else None
+    is_range = first is None or first > 0
+    return FileRead(path, first, last) if is_name and path and is_range else None
 
 
 def _numbered(text: str) -> Shown | None:
@@ -141,6 +154,7 @@ def _numbered(text: str) -> Shown | None:
         return None
     numbers = [int(number) for number in _NUMBERED.findall(text)]
     height = text.count("\n") + 1
-    if len(numbers) != height or numbers != list(range(numbers[0], numbers[0] + height)):
+    first = numbers[0]
+    if first < 1 or len(numbers) != height or numbers != list(range(first, first + height)):
         return None
-    return Shown(_NUMBERED.sub("", text), numbers[0], numbers[-1])
+    return Shown(_NUMBERED.sub("", text), first, numbers[-1], is_numbered=True)

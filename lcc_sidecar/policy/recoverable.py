@@ -18,7 +18,13 @@ from lcc_sidecar.policy.protect import (
     is_host_stub,
 )
 from lcc_sidecar.policy.readonly_commands import is_read_only_command
-from lcc_sidecar.policy.reads import absolute_path, file_read, shell_command, shown
+from lcc_sidecar.policy.reads import (
+    absolute_path,
+    file_read,
+    shell_command,
+    shown,
+    shows_what_was_asked,
+)
 from lcc_sidecar.policy.reads import working_directory as cwd_of
 from lcc_sidecar.transcript.model import Pair, Transcript
 
@@ -48,7 +54,7 @@ def claims(transcript: Transcript, protection: Protection, rules: Rules) -> dict
         pair = pairs.get(call.id)
         if pair is None:
             continue
-        verdict = _protected(pair, protection) or _claim(pair, protection)
+        verdict = _protected(pair, protection) or _claim(pair, protection, rules)
         if isinstance(verdict, FileClaim) and not rules.disk:
             if verdict.path.startswith(_TEMPORARY):
                 verdict = "temp_path"
@@ -105,7 +111,7 @@ def _protected(pair: Pair, protection: Protection) -> str | None:
     return "host_stub" if is_host_stub(result.text) else None
 
 
-def _claim(pair: Pair, protection: Protection) -> Verdict:
+def _claim(pair: Pair, protection: Protection, rules: Rules) -> Verdict:
     command = shell_command(pair.call)
     if command is not None and protection.spoken.names_command(command):
         return "named_in_goal_or_recent_turns"
@@ -122,6 +128,8 @@ def _claim(pair: Pair, protection: Protection) -> Verdict:
     if ".." in PurePath(path).parts:
         return "keep_disk_dotdot"
     seen = shown(pair, read)
+    if not rules.disk and not shows_what_was_asked(pair, read, seen):
+        return "read_range_unknown"
     # No ".." is left, so normalising cannot change which file a path with links names.
     return FileClaim(os.path.normpath(path), seen.body, seen.first, seen.last)
 

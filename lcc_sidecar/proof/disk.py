@@ -33,11 +33,11 @@ class _Known:
     starts: list[int] = field(default_factory=list)
 
     def start_of(self, line: int) -> int | None:
-        """Return the offset of a line (1-based); None if the file has fewer."""
+        """Return the offset of a line (1-based); None if the file has no such line."""
         if not self.starts:
             self.starts.append(0)
             self.starts.extend(found.end() for found in _LINE_END.finditer(self.text))
-        return self.starts[line - 1] if line <= len(self.starts) else None
+        return self.starts[line - 1] if 1 <= line <= len(self.starts) else None
 
 
 class Disk:

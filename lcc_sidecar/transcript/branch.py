@@ -40,6 +40,8 @@ def _chain(rows: list[Row | None], start: int, newest: Row) -> tuple[set[str], i
     """Return the uuids from the newest row backwards, and the line where links stop reaching."""
     places = {row.uuid: n for n, row in enumerate(rows) if n >= start and row and row.uuid}
     chain: set[str] = set()
+    if not any(row.parent_uuid in places for row in rows[start:] if row):
+        return chain, len(rows)  # rows that are not linked at all stand in file order
     row: Row | None = newest
     number = len(rows)
     while row is not None and row.uuid is not None and row.uuid not in chain:

@@ -14,7 +14,7 @@ from lcc_sidecar.errors import TranscriptError
 from lcc_sidecar.limits import LOOK_AT_LINES
 from lcc_sidecar.transcript.branch import branch, newest_copies
 from lcc_sidecar.transcript.messages_json import result_text
-from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript
+from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript, digest
 from lcc_sidecar.transcript.rows import NOT_A_ROW, Row, decode_row
 from lcc_sidecar.transcript.splice import with_notes
 
@@ -34,9 +34,8 @@ class SessionFile:
     def render(self, notes: Mapping[str, str]) -> bytes:
         """Return the file with the results named in `notes` replaced, all else byte for byte."""
         lines = list(self.lines)
-        for result_id in notes:
-            for number in self.result_lines.get(result_id, ()):
-                lines[number] = with_notes(lines[number], notes)
+        for number in {n for result_id in notes for n in self.result_lines.get(result_id, ())}:
+            lines[number] = with_notes(lines[number], notes)
         return b"\n".join(lines)
 
 
@@ -91,8 +90,8 @@ def _live(rows: list[Row | None]) -> list[tuple[int, Row]]:
     for number, row in enumerate(rows):
         if row is None:
             continue
-        if row.type == "system" and row.subtype == "compact_boundary":
-            anchor, kept = _kept_segment(row, live.values())
+        if _is_boundary(row):
+            anchor, kept = _kept_segment(rows, row, live.values())
             live, start = {}, number
         elif _is_spoken(row) and (not row.is_sidechain or not main):  # an agent's own file is all
             live.setdefault(row.uuid or number, (number, row))  # a copy adds nothing (FR-053)
@@ -105,8 +104,13 @@ def _is_spoken(row: Row) -> bool:
     return row.type in ("user", "assistant") and row.message is not None and not row.is_meta
 
 
+def _is_boundary(row: Row) -> bool:
+    is_one = row.type == "system" and row.subtype == "compact_boundary"
+    return is_one and not row.is_sidechain  # a subagent's own compaction is its own
+
+
 def _kept_segment(
-    boundary: Row, live: Iterable[tuple[int, Row]]
+    rows: list[Row | None], boundary: Row, live: Iterable[tuple[int, Row]]
 ) -> tuple[str | None, list[tuple[int, Row]]]:
     """Return the rows from head to tail that a boundary of the client's own summary keeps.
 
@@ -115,12 +119,10 @@ def _kept_segment(
     segment = boundary.compact_metadata and boundary.compact_metadata.preserved_segment
     if not segment:
         return None, []
-    rows = list(live)
-    heads = [i for i, (_, row) in enumerate(rows) if row.uuid == segment.head_uuid]
-    if not heads:
-        return None, []
-    tails = [i for i, (_, row) in enumerate(rows) if row.uuid == segment.tail_uuid]
-    return segment.anchor_uuid, rows[heads[0] : tails[0] + 1 if tails else None]
+    places = {row.uuid: number for number, row in enumerate(rows) if row and row.uuid}
+    head = places.get(segment.head_uuid or "", len(rows))
+    tail = places.get(segment.tail_uuid or "", len(rows))
+    return segment.anchor_uuid, [(n, row) for n, row in live if head <= n <= tail]
 
 
 def _result_lines(rows: list[Row | None], live: list[tuple[int, Row]]) -> dict[str, list[int]]:
@@ -148,6 +150,7 @@ class _Builder:
         self.texts: list[str] = []
         self.calls: list[ToolCall] = []
         self.results: list[ToolResult] = []
+        self.media: list[str] = []
 
     def take(self, row: Row) -> None:
         content = row.message.content if row.message else None
@@ -161,9 +164,17 @@ class _Builder:
                 self.calls.append(_call(block, row.cwd))
             elif kind == "tool_result" and isinstance(block.get("tool_use_id"), str):
                 self.results.append(_result(block))
+            else:
+                self.media.append(digest(block))
 
     def message(self) -> Message:
-        return Message(self.role, "\n".join(self.texts), tuple(self.calls), tuple(self.results))
+        return Message(
+            role=self.role,
+            text="\n".join(self.texts),
+            calls=tuple(self.calls),
+            results=tuple(self.results),
+            media=tuple(self.media),
+        )
 
 
 def _messages(rows: Iterable[Row]) -> Iterator[Message]:
@@ -214,12 +225,9 @@ def _call(block: dict[str, Any], cwd: str | None) -> ToolCall:
     )
 
 
-_UNKNOWN_CONTENT = ("", True)
-
-
 def _result(block: dict[str, Any]) -> ToolResult:
     try:
-        text, has_media = result_text(block.get("content"), "content")
-    except TranscriptError:
-        text, has_media = _UNKNOWN_CONTENT
-    return ToolResult(block["tool_use_id"], text, block.get("is_error") is True, has_media)
+        text, media = result_text(block.get("content"), "content")
+    except TranscriptError:  # content of a kind that is not known is no text
+        text, media = "", (digest(block.get("content")),)
+    return ToolResult(block["tool_use_id"], text, block.get("is_error") is True, media)

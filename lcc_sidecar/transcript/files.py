@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import orjson
+import msgspec
 
 from lcc_sidecar.errors import TranscriptError
 from lcc_sidecar.limits import TRANSCRIPT_MAX_BYTES
 from lcc_sidecar.transcript.claude_code import looks_like_session, parse_session
-from lcc_sidecar.transcript.messages_json import apply_notes, parse_messages
+from lcc_sidecar.transcript.messages_json import parse_messages, with_notes_in_messages
 from lcc_sidecar.transcript.model import Transcript
 
 
@@ -27,15 +27,11 @@ class Document(Protocol):
 
 @dataclass(frozen=True)
 class MessagesDocument:
-    payload: Any
+    data: bytes
     transcript: Transcript
 
     def render(self, notes: Mapping[str, str]) -> bytes:
-        payload = apply_notes(self.payload, notes)
-        try:
-            return orjson.dumps(payload)
-        except orjson.JSONEncodeError:  # a lone surrogate (FR-051)
-            return json.dumps(payload, separators=(",", ":")).encode()
+        return with_notes_in_messages(self.data, notes) if notes else self.data
 
 
 def load_document(path: str) -> Document:
@@ -54,22 +50,21 @@ def parse_document(data: bytes) -> Document:
     """Return the transcript that a file's bytes hold."""
     if looks_like_session(data):
         return parse_session(data)
-    payload = decode_json(data)
-    return MessagesDocument(payload, parse_messages(payload))
+    return MessagesDocument(data, parse_messages(decode_json(data)))
 
 
 def decode_json(data: bytes) -> Any:
     """Return a decoded JSON document. Raise TranscriptError, naming the place, if it is none."""
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        try:
-            return json.loads(data)  # takes NaN and lone surrogates, which orjson refuses
-        except (ValueError, RecursionError):
-            raise TranscriptError(
-                f"neither a JSON document nor JSON lines: {error.msg} "
-                f"at line {error.lineno} column {error.colno}"
-            ) from None
+        return msgspec.json.decode(data)  # keeps large integers whole
+    except (msgspec.MsgspecError, RecursionError):
+        pass
+    try:
+        return json.loads(data)  # takes NaN and lone surrogates as well
+    except json.JSONDecodeError as error:
+        raise TranscriptError(f"neither a JSON document nor JSON lines: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise TranscriptError(f"a JSON document that cannot be decoded: {error}") from None
 
 
 def _read(path: str) -> bytes:

@@ -5,12 +5,14 @@ the tables below; unknown fields are carried along untouched. What cannot be rea
 with its place: a decision over a half-read transcript could not be checked.
 """
 
-import copy
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from lcc_sidecar.errors import TranscriptError
-from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript
+from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript, digest
 
 CALLS = ("toolUses", "tool_uses", "toolCalls", "tool_calls")
 RESULTS = ("toolResults", "tool_results")
@@ -20,6 +22,9 @@ CWD = ("cwd", "workdir")
 IS_ERROR = ("is_error", "isError")
 
 _MISSING = object()
+_NULL, _EMPTY = msgspec.Raw(b"null"), msgspec.Raw(b"[]")
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def parse_messages(payload: Any) -> Transcript:
@@ -32,15 +37,55 @@ def parse_messages(payload: Any) -> Transcript:
     )
 
 
-def apply_notes(payload: Any, notes: Mapping[str, str]) -> Any:
-    """Return a copy of `payload` in its own spelling with the results named in `notes` replaced."""
-    changed = copy.deepcopy(payload)
-    for message in _list(changed):
-        for raw, _ in _blocks(message, RESULTS, ""):
-            note = notes.get(_first(raw, CALL_ID))
-            if note is not None:
-                raw[_text_key(raw)] = note
-    return changed
+def with_notes_in_messages(data: bytes, notes: Mapping[str, str]) -> bytes:
+    """Return a `messages` document with the results named in `notes` replaced, in its own spelling.
+
+    Messages without such a result, and every other value, keep their bytes: numbers too large for
+    a decoder among them. `data` has been read by `parse_messages` without error.
+    """
+    try:
+        return _noted_document(data, notes)
+    except msgspec.MsgspecError:  # NaN or half an emoji, which only the standard parser takes
+        payload = json.loads(data)
+        for message in _list(payload):
+            for raw, _ in _blocks(message, RESULTS, ""):
+                note = notes.get(_first(raw, CALL_ID))
+                if note is not None:
+                    raw[_text_key(raw)] = note
+        return json.dumps(payload, separators=(",", ":")).encode()
+
+
+def _noted_document(data: bytes, notes: Mapping[str, str]) -> bytes:
+    if data.lstrip()[:1] == b"[":
+        return _noted_messages(data, notes)
+    fields = _fields(data)
+    fields["messages"] = msgspec.Raw(_noted_messages(fields["messages"], notes))
+    return msgspec.json.encode(fields)
+
+
+def _noted_messages(raw: bytes | msgspec.Raw, notes: Mapping[str, str]) -> bytes:
+    messages = _items(raw)
+    for at, message in enumerate(messages):
+        fields = _fields(message)
+        name = next((n for n in RESULTS if fields.get(n, _NULL) not in (_NULL, _EMPTY)), None)
+        if name is None:
+            continue
+        results = _items(fields[name])
+        noted = [_noted_result(result, notes) for result in results]
+        if noted != results:
+            fields[name] = msgspec.Raw(msgspec.json.encode(noted))
+            messages[at] = msgspec.Raw(msgspec.json.encode(fields))
+    return msgspec.json.encode(messages)
+
+
+def _noted_result(raw: msgspec.Raw, notes: Mapping[str, str]) -> msgspec.Raw:
+    fields = _fields(raw)
+    ids = {key: msgspec.json.decode(fields[key]) for key in CALL_ID if key in fields}
+    note = notes.get(_first(ids, CALL_ID))
+    if note is None:
+        return raw
+    fields[_text_key(fields)] = msgspec.Raw(msgspec.json.encode(note))
+    return msgspec.Raw(msgspec.json.encode(fields))
 
 
 def messages_to_payload(messages: Iterable[Message]) -> list[dict[str, Any]]:
@@ -127,31 +172,32 @@ def _call(raw: dict[str, Any], at: str) -> ToolCall:
 
 def _result(raw: dict[str, Any], at: str) -> ToolResult:
     key = _text_key(raw)
-    text, has_media = result_text(raw.get(key), f"{at}.{key}")
+    text, media = result_text(raw.get(key), f"{at}.{key}")
     is_error = _first(raw, IS_ERROR, False)
     if not isinstance(is_error, bool):
         raise TranscriptError(f"{at}.is_error is {_kind(is_error)}, not true or false")
-    return ToolResult(_id(raw, at), text, is_error, has_media)
+    return ToolResult(_id(raw, at), text, is_error, media)
 
 
 def _text_key(raw: dict[str, Any]) -> str:
     return "content" if "content" in raw and "text" not in raw else "text"
 
 
-def result_text(content: Any, at: str) -> tuple[str, bool]:
-    """Return the text of a result's content, and whether it holds anything that is not text.
+def result_text(content: Any, at: str) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a result's content, and a digest of each block in it that is not text.
 
     Content comes as a string, as a list of blocks, as null or not at all (FR-074). Raise
     TranscriptError, naming `at`, for any other shape.
     """
     if content is None:
-        return "", False
+        return "", ()
     if isinstance(content, str):
-        return content, False
+        return content, ()
     if not isinstance(content, list):
         raise TranscriptError(f"{at} is {_kind(content)}, not a string or a list of blocks")
-    texts = [text for block in content if (text := _block_text(block)) is not None]
-    return "".join(texts), len(texts) < len(content)
+    texts = [(block, _block_text(block)) for block in content]
+    media = tuple(digest(block) for block, text in texts if text is None)
+    return "".join(text for _, text in texts if text is not None), media
 
 
 def _block_text(block: Any) -> str | None:

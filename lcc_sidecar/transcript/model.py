@@ -10,6 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import xxhash
+
+
+def digest(block: Any) -> str:
+    """Return what tells a block that is not text from every other: it is compared, never read."""
+    return xxhash.xxh3_128_hexdigest(json.dumps(block, sort_keys=True, default=str).encode())
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -19,22 +26,31 @@ class ToolCall:
     tool: str
     input: Mapping[str, Any]
     cwd: str | None = None
+    _json: list[str] = field(default_factory=list, compare=False, repr=False)
 
     def input_json(self) -> str:
-        return json.dumps(self.input, ensure_ascii=False, separators=(",", ":"), default=str)
+        """Return the input as compact JSON; it is asked for often, and made once."""
+        if not self._json:
+            made = json.dumps(self.input, ensure_ascii=False, separators=(",", ":"), default=str)
+            self._json.append(made)
+        return self._json[0]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """One `tool_result`; `id` is the id of the call it answers.
 
-    `has_media` says that blocks other than text are in it, so `text` is not all of it.
+    `media` holds a digest of each block in it that is not text; with any, `text` is not all of it.
     """
 
     id: str
     text: str
     is_error: bool = False
-    has_media: bool = False
+    media: tuple[str, ...] = ()
+
+    @property
+    def has_media(self) -> bool:
+        return bool(self.media)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +59,11 @@ class Message:
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
+    media: tuple[str, ...] = ()  # a digest of each block that is neither text, call nor result
 
     @property
     def is_empty(self) -> bool:
-        return not (self.text or self.calls or self.results)
+        return not (self.text or self.calls or self.results or self.media)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import msgspec
 from lcc_sidecar.limits import STUB_TRIES_MAX
 
 _Kind = TypeVar("_Kind")
-_ROW_START = re.compile(r'\{"(?:parentUuid|type)":')
+_ROW_START = re.compile(r'\{"(?:parentUuid|type|cwd|uuid|sessionId|message)":')
 
 
 class Inner(msgspec.Struct, frozen=True):
@@ -73,9 +73,13 @@ def decode_row(line: bytes) -> Row | None:
     `line` carries no line end. Blank lines are NOT_A_ROW (FR-046).
     """
     try:
-        return _decode(line)
+        row = _decode(line)
+        if not line.isascii():
+            line.decode("utf-8")  # what is skipped while decoding is not looked at otherwise
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
+    else:
+        return row
     found = decode_object(line)
     if found is None:
         return None

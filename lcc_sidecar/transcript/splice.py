@@ -24,15 +24,19 @@ def with_notes(line: bytes, notes: Mapping[str, str]) -> bytes:
     The content keeps its kind: a string stays a string, a list of blocks stays a list. A line so
     odd that the places to change cannot be told apart is encoded anew as a whole.
     """
-    wanted = _noted(decode_object(line), notes)
+    wanted = _encoded(_noted(decode_object(line), notes))
     for masked in (line, _SURROGATE.sub(_MASK, line)):
         try:
             changed = _spliced(line, _content_places(masked, notes))
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, KeyError, TypeError):
             continue
-        if decode_object(changed) == wanted:
+        if _encoded(decode_object(changed)) == wanted:  # as text: NaN differs from itself
             return changed
-    return json.dumps(wanted, separators=(",", ":")).encode()
+    return wanted
+
+
+def _encoded(row: Any) -> bytes:
+    return json.dumps(row, separators=(",", ":")).encode()
 
 
 def _noted(row: Any, notes: Mapping[str, str]) -> Any:

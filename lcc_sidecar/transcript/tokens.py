@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import platformdirs
 
-from lcc_sidecar.limits import CAUTIOUS_CHARS_PER_TOKEN, USUAL_CHARS_PER_TOKEN
+from lcc_sidecar.limits import (
+    CAUTIOUS_CHARS_PER_TOKEN,
+    TOKENS_AT_ONCE_CHARS,
+    USUAL_CHARS_PER_TOKEN,
+)
 from lcc_sidecar.paths import APP_NAME, moved_home
 
 if TYPE_CHECKING:
@@ -37,7 +41,12 @@ class TokenCounter:
         """Return the number of tokens of all texts; special tokens are ordinary text (FR-181)."""
         if self.encoding is None:
             return round(sum(map(len, texts)) / self.chars_per_token)
-        return sum(map(len, self.encoding.encode_ordinary_batch(list(texts), num_threads=2)))
+        parts = [
+            text[at : at + TOKENS_AT_ONCE_CHARS]
+            for text in texts
+            for at in range(0, len(text), TOKENS_AT_ONCE_CHARS)
+        ]
+        return sum(map(len, self.encoding.encode_ordinary_batch(parts, num_threads=2)))
 
 
 def token_counter(method: Method) -> TokenCounter:

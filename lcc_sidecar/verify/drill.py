@@ -52,7 +52,7 @@ def drill(
     misses = changed_words(original, compacted)
     if misses:
         return Drilled(Counter(), tuple(misses))
-    kept = {result.id: result.text for _, result in compacted.results()}
+    kept = _Kept(compacted)
     calls = {call.id: call for _, call in original.calls()}
     followed: Counter[str] = Counter()
     changed = list(changed_results(original, compacted))
@@ -66,14 +66,30 @@ def drill(
     return Drilled(followed, tuple(misses))
 
 
+class _Kept:
+    """The results of the compacted transcript, to look into as its reader would."""
+
+    def __init__(self, compacted: Transcript) -> None:
+        self._texts = {result.id: result.text for _, result in compacted.results()}
+        self._rows: dict[str, list[str]] = {}  # many pointers may lead to one result
+
+    def lines(self, result_id: str, first: str | None, last: str | None) -> str | None:
+        text = self._texts.get(result_id)
+        if text is None or first is None or last is None:
+            return text
+        if result_id not in self._rows:
+            self._rows[result_id] = text.split("\n")
+        return _between(self._rows[result_id], first, last)
+
+
 def _follow(
-    note: str, kept: dict[str, str], call: ToolCall | None, root: str | None
+    note: str, kept: "_Kept", call: ToolCall | None, root: str | None
 ) -> tuple[str, str | None]:
     """Return what kind of pointer a note is, and the text it leads to."""
     if found := _FILE.fullmatch(note):
         return "file", _read(found[1], found[2], found[3])
     if found := _RESULT.fullmatch(note):
-        return "result", _lines(kept.get(found[3]), found[1], found[2])
+        return "result", kept.lines(found[3], found[1], found[2])
     if found := _COMMAND.fullmatch(note):
         return "command", _run(found[1], _folder(call) or root)
     return "no pointer", None
@@ -84,15 +100,13 @@ def _read(path: str, first: str | None, last: str | None) -> str | None:
         if not stat.S_ISREG(os.stat(path).st_mode):  # a FIFO would keep us waiting
             return None
         with open(path, encoding="utf-8", newline="") as file:
-            return _lines(file.read(), first, last)
+            text = file.read()
+            return _between(text.split("\n"), first, last) if first and last else text
     except (OSError, ValueError):
         return None
 
 
-def _lines(text: str | None, first: str | None, last: str | None) -> str | None:
-    if text is None or first is None or last is None:
-        return text
-    rows = text.split("\n")
+def _between(rows: list[str], first: str, last: str) -> str | None:
     return "\n".join(rows[int(first) - 1 : int(last)]) if int(last) <= len(rows) else None
 
 
@@ -132,7 +146,7 @@ def _same(kind: str, old: ToolResult, had: str) -> bool:
     wanted = (_without_header(old.text), _without_numbers(old.text))
     if kind == "command":
         return had.strip() == wanted[0].strip()
-    return any(had in (text, text + "\n") for text in wanted)
+    return any(had in (text, text + "\n") or text == had + "\n" for text in wanted)
 
 
 def _without_numbers(text: str) -> str:

@@ -38,6 +38,7 @@ class Pointed:
         old = [result for _, result in original.results()]
         self._new = [result for _, result in compacted.results()]
         self._kept = [a.text == b.text for a, b in zip(old, self._new, strict=True)]
+        self._rows: dict[str, list[str]] = {}  # of targets: many notes may point at one
         self._places: dict[str, list[int]] = {}
         for place, result in enumerate(old):
             self._places.setdefault(result.id, []).append(place)
@@ -53,7 +54,9 @@ class Pointed:
         if lines is None:
             return False
         first, last = int(lines[1]), int(lines[2])
-        rows = target.text.split("\n")
+        if target.id not in self._rows:
+            self._rows[target.id] = target.text.split("\n")
+        rows = self._rows[target.id]
         return first <= last <= len(rows) and "\n".join(rows[first - 1 : last]) == old.text
 
     def _target(self, old: ToolResult, target_id: str) -> ToolResult | None:

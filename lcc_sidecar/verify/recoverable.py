@@ -40,7 +40,10 @@ _TELL_THEIR_VERSION = {
     *("pip3", "pnpm", "poetry", "pytest", "python", "python3", "ruby", "ruff", "rustc", "swift"),
     *("terraform", "tsc", "uv", "yarn"),
 }
-_CODEX = re.compile(r"(?:Chunk ID|Wall time|Process|Original token)(?:.*\n)+?Output:\n")
+_CODEX = re.compile(
+    r"(?:(?:Chunk ID|Wall time|Original token count|Process exited with code"
+    r"|Process running with session ID)\b.*\n)+Output:\n"
+)
 
 
 def verify_recoverable(
@@ -86,36 +89,42 @@ def _is_own_file(call: ToolCall, old: ToolResult, note: str) -> bool:
     if claimed is None:
         return first in (None, 1)
     header = _CODEX.match(old.text)
-    height = old.text.count("\n", header.end() if header else 0)
+    height = old.text.removesuffix("\n").count("\n", header.end() if header else 0)
     return first is not None and claimed == (first, first + height)
 
 
 def _read_of(call: ToolCall) -> tuple[str, int | None] | None:
     """Return the one file that a call reads, and the first line it asks for, if it asks."""
     if call.tool in _FILE_TOOLS:
-        path = call.input.get("file_path") or call.input.get("path") or call.input.get("filename")
+        path = _first_text(call, "file_path", "path", "filename")
         offset, limit = call.input.get("offset"), call.input.get("limit")
-        ranged = type(offset) is int or type(limit) is int
-        first = offset if type(offset) is int and offset > 0 else 1
-        return (path, first if ranged else None) if isinstance(path, str) else None
-    command = call.input.get("command") or call.input.get("cmd")
-    if call.tool not in _SHELL_TOOLS or not isinstance(command, str) or not only_reads(command):
+        return (path, (offset or 1) if offset or limit else None) if path else None
+    command = _first_text(call, "command", "cmd")
+    if call.tool not in _SHELL_TOOLS or command is None or not only_reads(command):
         return None
-    words = _words(command)
-    if words[0] == "cat" and len(words) == 2:  # noqa: PLR2004
-        return words[1], None
-    if words[0] == "head" and re.fullmatch(r"head( (-n ?|--lines=|-)\d+)? \S.*", command):
+    name, *words = _words(command)
+    if name == "cat" and len(words) == 1:
+        return words[0], None
+    if name == "head" and re.fullmatch(r"((-n |--lines=|-n|-)\d+ )?", " ".join([*words[:-1], ""])):
         return words[-1], 1
-    if words[0] == "sed" and len(words) == 4:  # noqa: PLR2004
-        return words[3], int(re.split(r"\D", words[2])[0])
+    if name == "sed" and len(words) == 3:  # noqa: PLR2004
+        return words[2], int(re.split(r"\D", words[1])[0])
     return None
 
 
+def _first_text(call: ToolCall, *keys: str) -> str | None:
+    values = (call.input.get(key) for key in keys)
+    return next((value for value in values if isinstance(value, str) and value.strip()), None)
+
+
 def _numbers(text: str) -> tuple[int, int] | None:
-    """Return the first and last line number that a numbered text shows."""
-    rows = text.split("\n")
-    first, last = _NUMBER.match(rows[0]), _NUMBER.match(rows[-1])
-    return (int(first[1]), int(last[1])) if first and last else None
+    """Return the first and last line number of a text whose every line is numbered in turn."""
+    heads = [_NUMBER.match(row) for row in text.split("\n")]
+    numbers = [int(head[1]) for head in heads if head]
+    if len(numbers) < len(heads) or numbers[0] < 1:
+        return None
+    in_turn = all(number == numbers[0] + n for n, number in enumerate(numbers))
+    return (numbers[0], numbers[-1]) if in_turn else None
 
 
 def _is_own_command(call: ToolCall, note: str) -> bool:

@@ -37,10 +37,16 @@ def _differences(old: Message, new: Message) -> Iterator[str]:
         yield "the role"
     if old.text != new.text:
         yield "the text"
+    if _media(old) != _media(new):
+        yield "an image or another block that is no text"
     if _calls(old) != _calls(new):
         yield "a tool call"
     if [(r.id, r.is_error) for r in old.results] != [(r.id, r.is_error) for r in new.results]:
         yield "a result's id or error flag"
+
+
+def _media(message: Message) -> tuple[tuple[str, ...], ...]:
+    return (message.media, *(result.media for result in message.results))
 
 
 def _calls(message: Message) -> list[tuple[str, str, str]]:

@@ -59,7 +59,9 @@ def test_line_numbers_of_the_read_tool_are_taken_off(mark):
     made = call("a", "Read", file_path="/w/a.py")
     text = f"     9{mark}one\n    10{mark}\n    11{mark}three"
 
-    assert shown(pair(made, text), FileRead("/w/a.py")) == Shown("one\n\nthree", 9, 11)
+    assert shown(pair(made, text), FileRead("/w/a.py")) == Shown(
+        "one\n\nthree", 9, 11, is_numbered=True
+    )
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_the_latest_error_and_the_call_before_it_are_kept():
 
 
 def test_a_result_that_holds_an_image_is_kept():
-    made = Message("user", results=(ToolResult("a", TEXT, has_media=True),))
+    made = Message("user", results=(ToolResult("a", TEXT, media=("digest",)),))
 
     assert verdict(assistant("", READ), made) == "not_text"
 

@@ -1,15 +1,10 @@
-import copy
 import json
 
 import pytest
 
 from lcc_sidecar.errors import TranscriptError
 from lcc_sidecar.transcript.files import parse_document
-from lcc_sidecar.transcript.messages_json import (
-    apply_notes,
-    messages_to_payload,
-    parse_messages,
-)
+from lcc_sidecar.transcript.messages_json import messages_to_payload, parse_messages
 
 SPECIFIED = {
     "messages": [
@@ -51,14 +46,14 @@ def test_a_result_reads_the_same_as_string_or_blocks(content):
 
     [(_, result)] = parse_messages(payload).results()
 
-    assert (result.text, result.has_media) == ("text", False)
+    assert (result.text, result.media) == ("text", ())
 
 
 def test_a_result_may_spell_its_text_content():
     payload = [{"role": "user", "toolResults": [], "tool_results": [{"id": "a", "content": "x"}]}]
 
     assert [result.text for _, result in parse_messages(payload).results()] == ["x"]
-    assert apply_notes(payload, {"a": "n"})[0]["tool_results"] == [{"id": "a", "content": "n"}]
+    assert noted(payload, {"a": "n"})[0]["tool_results"] == [{"id": "a", "content": "n"}]
 
 
 @pytest.mark.parametrize("content", [None, [], ""])
@@ -115,18 +110,31 @@ def test_a_payload_comes_back_in_the_specified_spelling():
     ]
 
 
-def test_notes_go_into_a_copy_in_its_own_spelling_with_unknown_fields_kept():
+def noted(payload: object, notes: dict[str, str]) -> object:
+    return json.loads(parse_document(json.dumps(payload).encode()).render(notes))
+
+
+@pytest.mark.parametrize(
+    "number", ["123456789012345678901234567890", "18446744073709551616", "0.10", "1E5", "-0", "NaN"]
+)
+def test_a_number_in_an_input_keeps_its_bytes(number):
+    calls = '{"role":"assistant","toolUses":[{"id":"a","input":{"n":NUMBER}}]}'
+    results = '{"role":"user","toolResults":[{"id":"a","text":"long"}]}'
+    data = f'{{"messages":[{calls},{results}]}}'.replace("NUMBER", number).encode()
+
+    changed = parse_document(data).render({"a": "note"})
+
+    assert changed == data.replace(b"long", b"note")
+
+
+def test_notes_go_in_in_the_documents_own_spelling_with_unknown_fields_kept():
     payload = [
         {"role": "user", "tool_results": [{"id": "a", "text": "long", "extra": 1}], "mine": [2]}
     ]
-    before = copy.deepcopy(payload)
 
-    changed = apply_notes(payload, {"a": "note"})
-
-    assert changed == [
+    assert noted(payload, {"a": "note"}) == [
         {"role": "user", "tool_results": [{"id": "a", "text": "note", "extra": 1}], "mine": [2]}
     ]
-    assert payload == before
 
 
 def test_text_with_lone_surrogates_and_nan_is_read_and_written():
