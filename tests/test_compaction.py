@@ -11,6 +11,7 @@ from lcc_sidecar.verify.drill import drill
 from tests.build import call, conversation, lines, numbered, used
 
 TEXT = lines(9)
+ROWS = TEXT.split("\n")
 
 
 @pytest.fixture
@@ -190,18 +191,71 @@ def test_a_file_whose_lines_begin_with_numbers_is_proven_and_drilled(workspace: 
         used(call("x", "Bash", cwd="/w", command=f"head -n {'1' * 5000} f"), TEXT),
         used(call("x", "Read", file_path="/w/a", offset=True), numbered(TEXT)),
         used(call("x", "Read", file_path="/w/a", offset=-3, limit="9"), numbered(TEXT)),
+        used(call("x", "Read", file_path="/w/a"), f"     0\t{TEXT}"),
+        used(call("x", "Bash", cwd="/w", command=" head  -n\t5 a.py"), "\n".join(ROWS[:5])),
+        used(call("x", "read_file", path="/w/a.py", offset=3), f"3\tx\n{'y' * 99}\n5\tz"),
+        used(
+            call("x", "Bash", cwd="/w", command="sed -n '1,3p' p"), "Process it\nOutput:\n" + TEXT
+        ),
+        used(call("x", "Read", file_path=["/w/a"], path="/w/a.py"), numbered(TEXT)),
         [
             *used(call("x", "Bash", command="x"), f"Chunk ID: 1\rWall time: 3\nOutput:\n{TEXT}"),
             *used(call("y", "Bash", command="x"), f"Chunk ID: 2\rWall time: 4\nOutput:\n{TEXT}"),
         ],
     ],
-    ids=range(7),
+    ids=range(12),
 )
 def test_one_odd_call_costs_only_itself(workspace: Path, part):
     done = compact(conversation(*reads(workspace).messages[1:5], part), recoverable(workspace))
 
     assert "disk" in done.notes
     assert done.report["violations"] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "last"), [("sed -n '2,5p' a.py", 2, 5), (" head  -n 5 a.py", 1, 5)]
+)
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_range_goes_with_or_without_the_end_of_its_last_line(
+    workspace: Path, command: str, first: int, last: int, end: str
+):
+    shown = "\n".join(ROWS[first - 1 : last]) + end
+    transcript = conversation(used(call("a", "Bash", str(workspace), command=command), shown))
+
+    done = compact(transcript, recoverable(workspace))
+
+    assert f"(lines {first}-{last})" in done.notes["a"]
+    assert drill(transcript, done.transcript).misses == ()
+
+
+def test_line_0_is_no_line(workspace: Path):
+    (workspace / "last.py").write_text(TEXT.strip())
+    path = str(workspace / "last.py")
+    transcript = conversation(
+        used(call("a", "Read", file_path=path), f"     0\t{ROWS[8]} {'x' * 200}"),
+        used(call("b", "Bash", str(workspace), command="sed -n '0p' last.py"), ROWS[8] * 9),
+    )
+
+    assert compact(transcript, recoverable(workspace)).notes == {}
+
+
+@pytest.mark.parametrize("offset", ["10", 10.0, -5, True])
+def test_by_the_transcript_alone_a_range_that_is_not_known_is_kept(workspace: Path, offset: object):
+    made = call("a", "read_file", path=str(workspace / "a.py"), offset=offset, limit=9)
+
+    done = compact(conversation(used(made, TEXT)), recoverable(workspace, disk_check=False))
+
+    assert done.notes == {}
+
+
+def test_lossless_protects_nothing_but_what_is_pinned():
+    transcript = conversation(
+        used(call("before", "Bash", command="x"), TEXT),
+        used(call("error", "Bash", command="x"), "bad", is_error=True),
+        used(call("after", "Bash", command="x"), TEXT),
+    )
+
+    assert list(compact(transcript, Options()).notes) == ["before"]
 
 
 def test_a_call_without_a_result_is_left_alone(workspace: Path):

@@ -318,3 +318,63 @@ def test_an_odd_line_says_the_note_and_all_else_as_before(line):
     changed = parse_session(line + b"\n").render({"a": "[note]"})
 
     assert repr(json.loads(changed)) == repr(row)  # NaN does not equal itself
+
+
+def test_rows_that_are_not_linked_at_all_stand_in_file_order():
+    session = Session()
+    for word in ("one", "two", "three"):
+        session.says(word, parentUuid=None)
+
+    assert texts(session.data()) == ["one\ntwo\nthree"]
+
+
+def test_a_subagents_boundary_is_its_own():
+    session = Session()
+    session.says("stays")
+    session.add("system", subtype="compact_boundary", isSidechain=True)
+
+    assert texts(session.data()) == ["stays"]
+
+
+def test_a_kept_segment_may_begin_and_end_at_rows_that_are_not_spoken():
+    session = Session()
+    session.says("old")
+    head = session.add("attachment", attachment={"type": "date"})
+    session.replies({"type": "text", "text": "kept reply"})
+    tail = session.add("system", subtype="stop_hook_summary")
+    segment = {"headUuid": head, "tailUuid": tail, "anchorUuid": None}
+    session.add("system", subtype="compact_boundary", compactMetadata={"preservedSegment": segment})
+    session.says("next")
+
+    assert texts(session.data()) == ["kept reply", "next"]
+
+
+def test_a_line_with_bytes_that_are_no_text_is_kept_and_not_read():
+    session = Session()
+    session.says("go")
+    session.returns("a", "long text", toolUseResult="MARK")
+    data = session.data().replace(b"MARK", b"\xff\xfe")
+
+    read = parse_session(data)
+
+    assert read.damaged == 1
+    assert read.render({"a": "[note]"}) == data
+
+
+@pytest.mark.parametrize("key", ["cwd", "uuid", "sessionId"])
+def test_a_row_behind_a_stub_may_begin_with_another_field(key):
+    row = {key: "x", "type": "user", "message": {"role": "user", "content": "whole"}}
+
+    assert texts(b'{"type":"pr-link","prNu' + json.dumps(row, separators=(",", ":")).encode()) == [
+        "whole"
+    ]
+
+
+def test_an_image_is_told_from_another_image():
+    def read(data: str) -> object:
+        session = Session()
+        image = {"type": "image", "source": {"data": data}}
+        session.add("user", {"role": "user", "content": [image]})
+        return parse_session(session.data()).transcript.messages[0].media
+
+    assert read("aaaa") == read("aaaa") != read("bbbb")

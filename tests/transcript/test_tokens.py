@@ -60,3 +60,7 @@ def test_without_a_vocabulary_the_heuristic_counts_and_says_so(monkeypatch):
 
 def test_an_estimate_names_itself():
     assert token_counter("estimate").method.startswith("estimate")
+
+
+def test_a_million_spaces_are_counted():
+    assert token_counter("exact").count([" " * 1_000_000]) > 0

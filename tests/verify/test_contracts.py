@@ -138,6 +138,8 @@ CHANGED = [
     Transcript(ORIGINAL.messages[:-1]),
     Transcript((*ORIGINAL.messages, Message("user", "one more"))),
     Transcript((ORIGINAL.messages[0], ORIGINAL.messages[3], *ORIGINAL.messages[2:])),
+    edit(0, media=("an image",)),
+    edit(2, results=(replace(ORIGINAL.messages[2].results[0], media=("an image",)),)),
     Transcript(()),
 ]
 
