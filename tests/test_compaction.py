@@ -12,6 +12,7 @@ from tests.build import call, conversation, lines, numbered, used
 
 TEXT = lines(9)
 ROWS = TEXT.split("\n")
+PROCESS = f"Process it\nOutput:\n{TEXT}"
 
 
 @pytest.fixture
