@@ -54,14 +54,14 @@ STAYED = {
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One decision of a report, as far as its story needs it; sizes in characters."""
+    """One decision of a report, as far as its story needs it; sizes of the result in characters."""
 
     id: str
     decision: str
     reason: str
     tool: str
-    chars: int
-    chars_after: int
+    result_chars: int
+    result_chars_after: int
 
     @property
     def words(self) -> str:
@@ -116,14 +116,14 @@ def tell(decoded: Any) -> Story:
         report=report,
         went=_groups(went, WENT, freed=True),
         stayed=_groups(stayed, STAYED, freed=False),
-        largest=tuple(sorted(stayed, key=lambda row: -row.chars_after)[:LARGEST_SHOWN]),
+        largest=tuple(sorted(stayed, key=lambda row: -row.result_chars_after)[:LARGEST_SHOWN]),
     )
 
 
 def _groups(rows: Iterable[Row], words: Mapping[str, str], *, freed: bool) -> tuple[Group, ...]:
     found: dict[str, list[int]] = {}
     for row in rows:
-        size = row.chars - row.chars_after if freed else row.chars
+        size = row.result_chars - row.result_chars_after if freed else row.result_chars
         found.setdefault(row.reason, []).append(size)
     groups = (
         Group(reason, words.get(reason, reason.replace("_", " ")), len(sizes), sum(sizes))

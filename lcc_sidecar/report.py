@@ -116,6 +116,8 @@ class _Sizes:
             "message_index": index,
             "chars": size + self._before.get(decision.id, 0),
             "chars_after": size + self._after.get(decision.id, 0),
+            "result_chars": self._before.get(decision.id, 0),
+            "result_chars_after": self._after.get(decision.id, 0),
             "score": None,
             "keep_call": None,
             "keep_result": None,

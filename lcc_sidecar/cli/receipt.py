@@ -32,8 +32,8 @@ def _parts(story: explain.Story, title: str) -> Iterable[RenderableType]:
         yield _window(report.window)
     if story.went:
         yield _groups("What went", story.went, "green", "freed")
-    yield _groups("What stayed", story.stayed, "yellow", "held")
-    if story.largest:
+    if story.stayed:
+        yield _groups("What stayed", story.stayed, "yellow", "held")
         yield _largest(story.largest)
     for warning in report.warnings:
         yield Text(f"! {_plain(warning)}", style="red")
@@ -78,7 +78,7 @@ def _largest(rows: Iterable[explain.Row]) -> RenderableType:
     table = _table("Largest still there", "", "characters")
     for row in rows:
         words = Text(_plain(row.words), style="dim")
-        table.add_row(Text(_plain(row.tool)), words, f"{row.chars_after:,}")
+        table.add_row(Text(_plain(row.tool)), words, f"{row.result_chars_after:,}")
     return table
 
 
