@@ -132,7 +132,7 @@ def _decide(everything: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) 
     newest = read_newest(rows, loop, asked.newest)
     media = media_notes(rows, index, newest.contents)
     carried = carried_rows(rows, index, newest.riders, is_turn_over=loop is None)
-    transcript = to_transcript(rows, message_id)
+    transcript = to_transcript(rows, message_id, asked.cwd)
     # Results of an open tool loop are left whole: the model has not read them yet.
     unread = {result.id for i in (loop[1] if loop else ()) for result in rows[i].results}
     notes = {

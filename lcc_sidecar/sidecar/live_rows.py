@@ -89,8 +89,13 @@ def newest_group(rows: Sequence[LiveRow], message_id: MessageId) -> tuple[range,
     return (spoken, answered) if any(rows[index].uses for index in spoken) else None
 
 
-def to_transcript(rows: Sequence[LiveRow], message_id: MessageId) -> Transcript:
+def to_transcript(
+    rows: Sequence[LiveRow], message_id: MessageId, cwd: str | None = None
+) -> Transcript:
     """Return the rows as API messages.
+
+    A call counts as run in `cwd`, the session's folder: a relative path leads from there, and only
+    the bytes that are found decide.
 
     User rows that follow one another are one message. So are assistant rows, unless the session
     file tells two responses apart by their `message_id`.
@@ -98,7 +103,7 @@ def to_transcript(rows: Sequence[LiveRow], message_id: MessageId) -> Transcript:
     messages: list[Message] = []
     for run in runs(rows):
         for part in _responses([rows[index] for index in run], message_id):
-            message = _message(part)
+            message = _message(part, cwd)
             if not message.is_empty:
                 messages.append(message)
     return Transcript(tuple(messages))
@@ -119,11 +124,11 @@ def _responses(run: list[LiveRow], message_id: MessageId) -> Iterable[list[LiveR
     return parts
 
 
-def _message(rows: Sequence[LiveRow]) -> Message:
+def _message(rows: Sequence[LiveRow], cwd: str | None) -> Message:
     return Message(
         role=rows[0].role,
         text="\n".join(row.text for row in rows if row.text),
-        calls=tuple(ToolCall(use.id, use.tool, use.input) for row in rows for use in row.uses),
+        calls=tuple(ToolCall(use.id, use.tool, use.input, cwd) for row in rows for use in row.uses),
         results=tuple(
             ToolResult(result.id, result.text, result.error)
             for row in rows

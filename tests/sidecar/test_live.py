@@ -40,6 +40,13 @@ def test_a_read_that_is_still_on_disk_becomes_a_pointer(talk):
     assert "kept_from" not in reply
 
 
+def test_a_relative_path_leads_from_the_sessions_folder(talk):
+    talk.replies(tool_use("toolu_cat", "Bash", command=f"cat big.txt"))
+    talk.returns("toolu_cat", BIG.rstrip())
+    talk.chat(4)
+    assert talk.ask()["notes"]["toolu_cat"] == note_for(talk.big)
+
+
 def test_the_receipt_is_one_true_line(talk):
     talk.reads_file("toolu_again", talk.big)
     talk.chat(4)
