@@ -13,6 +13,7 @@ MIN_REDUCTION = 0.25  # share of characters from which a pass is called worth it
 
 # --- reading shell commands ---
 COMMAND_MAX_CHARS = 4096  # no plain read is longer; splitting words takes quadratic time
+COMMANDS_REMEMBERED = 4096  # whose words are known already: each is asked about more than once
 
 # --- duplicate search ---
 ANCHOR_HITS_MAX = 64  # places of one anchor line that are compared; bounds repeated text

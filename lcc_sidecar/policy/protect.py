@@ -21,6 +21,7 @@ PINNED_RECENT = "pinned_recent"
 _ERROR = re.compile(
     r"Traceback \(most recent call last\)|\b(?:[Ee]rror|ERROR|FAILED|[Ee]xception)\b"
 )
+_ERROR_HINTS = ("Traceback", "rror", "ERROR", "FAILED", "xception")
 _HOST_STUBS = ("<persisted-output>", "File unchanged since last read", "[Old tool result content")
 
 
@@ -87,7 +88,10 @@ def _latest_error(pairs: tuple[Pair, ...]) -> dict[str, str]:
 def _looks_failed(pair: Pair) -> bool:
     if failed(pair):
         return True
-    return pair.call.tool in SHELL_TOOLS and _ERROR.search(pair.result.text) is not None
+    text = pair.result.text
+    # The plain look comes first: it is a hundred times faster, and most outputs hold none of these.
+    hints = pair.call.tool in SHELL_TOOLS and any(hint in text for hint in _ERROR_HINTS)
+    return hints and _ERROR.search(text) is not None
 
 
 def _recent_user_texts(transcript: Transcript, pinned: Mapping[int, str]) -> list[str]:

@@ -7,8 +7,9 @@ anything that a shell would expand into more than its words is refused.
 import re
 import shlex
 from collections.abc import Callable
+from functools import lru_cache
 
-from lcc_sidecar.limits import COMMAND_MAX_CHARS
+from lcc_sidecar.limits import COMMAND_MAX_CHARS, COMMANDS_REMEMBERED
 
 _SUBSTITUTION = frozenset("$`\\")
 _UNQUOTED = frozenset("|&;<>(){}!#\n\r*?[")  # operators, and what expands into other words
@@ -32,15 +33,16 @@ def is_read_only_command(command: str) -> bool:
     words = plain_words(command)
     if not words:
         return False
-    if words[1:] == ["--version"]:
+    if words[1:] == ("--version",):
         return words[0] in _VERSIONED
     if any(word.startswith(_ENDLESS) for word in words):
         return False
     check = _ALLOWED.get(words[0])
-    return check is not None and check(words[1:])
+    return check is not None and check(list(words[1:]))
 
 
-def plain_words(command: str) -> list[str] | None:
+@lru_cache(maxsize=COMMANDS_REMEMBERED)
+def plain_words(command: str) -> tuple[str, ...] | None:
     """Return the words of one plain command; None if a shell would make more of it."""
     if len(command) > COMMAND_MAX_CHARS or _HOME.search(command):
         return None
@@ -57,7 +59,7 @@ def plain_words(command: str) -> list[str] | None:
     except ValueError:
         return None
     has_assignment = bool(words) and "=" in words[0]
-    return None if has_assignment else words
+    return None if has_assignment else tuple(words)
 
 
 def _any(_: list[str]) -> bool:

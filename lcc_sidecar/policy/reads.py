@@ -11,7 +11,7 @@ from lcc_sidecar.transcript.model import Pair, ToolCall
 FILE_TOOLS = frozenset({"Read", "View", "view", "read_file", "ReadFile"})
 SHELL_TOOLS = frozenset({"Bash", "bash", "shell", "exec_command", "local_shell"})
 _PATH_KEYS = ("file_path", "path", "filename")
-_NUMBERED = re.compile(r"^ *(\d{1,9})(?:\t|→)", re.MULTILINE)
+_NUMBERED = re.compile(r" *(\d{1,9})(\t|→)")
 _SED_RANGE = re.compile(r"(\d{1,9})(?:,(\d{1,9}))?p")
 _HEAD_COUNT = re.compile(r"(?:-n|--lines=|-)(\d{1,9})")
 
@@ -118,7 +118,7 @@ def _is_count(value: object) -> bool:
     return value is None or (type(value) is int and value >= 0)
 
 
-def _shell_read(words: list[str]) -> FileRead | None:
+def _shell_read(words: tuple[str, ...]) -> FileRead | None:
     """Return the file of `cat FILE`, `head [-n N] FILE` or `sed -n 'a,bp' FILE`."""
     name, *rest = words
     if name == "cat" and len(rest) == 1:
@@ -150,11 +150,12 @@ def _of(path: str, first: int | None = None, last: int | None = None) -> FileRea
 
 def _numbered(text: str) -> Shown | None:
     """Return the body of a text whose every line carries its number, counting up by one."""
-    if not _NUMBERED.match(text):
+    head = _NUMBERED.match(text)
+    if not head or (first := int(head[1])) < 1:
         return None
-    numbers = [int(number) for number in _NUMBERED.findall(text)]
-    height = text.count("\n") + 1
-    first = numbers[0]
-    if first < 1 or len(numbers) != height or numbers != list(range(first, first + height)):
+    rows = [row.partition(head[2]) for row in text.split("\n")]
+    last = first + len(rows) - 1
+    numbers = [number.lstrip(" ") for number, mark, _ in rows if mark]
+    if numbers != [str(number) for number in range(first, last + 1)]:
         return None
-    return Shown(_NUMBERED.sub("", text), first, numbers[-1], is_numbered=True)
+    return Shown("\n".join([body for _, _, body in rows]), first, last, is_numbered=True)

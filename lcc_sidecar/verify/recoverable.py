@@ -21,7 +21,7 @@ _RE_READ = re.compile(
 _RE_RUN = re.compile(r"\[removed: re-run `(?P<command>[^`]+)` to recover\]")
 _FILE_TOOLS = {"Read", "View", "view", "read_file", "ReadFile"}
 _SHELL_TOOLS = {"Bash", "bash", "shell", "exec_command", "local_shell"}
-_NUMBER = re.compile(r" *(\d{1,9})[\t→]")
+_NUMBER = re.compile(r" *(\d{1,9})([\t→])")
 _SHELL_SYNTAX = re.compile(r"[$`\\|&;<>(){}\n!#*?\[]|(?:^|[\s=:])~")
 _GIT_READERS = {"status", "diff", "log", "show"}
 # By program, what makes it more than a reader; a program that is not here is no reader.
@@ -119,12 +119,14 @@ def _first_text(call: ToolCall, *keys: str) -> str | None:
 
 def _numbers(text: str) -> tuple[int, int] | None:
     """Return the first and last line number of a text whose every line is numbered in turn."""
-    heads = [_NUMBER.match(row) for row in text.split("\n")]
-    numbers = [int(head[1]) for head in heads if head]
-    if len(numbers) < len(heads) or numbers[0] < 1:
+    found = _NUMBER.match(text)
+    if not found or int(found[1]) < 1:
         return None
-    in_turn = all(number == numbers[0] + n for n, number in enumerate(numbers))
-    return (numbers[0], numbers[-1]) if in_turn else None
+    first, mark, rows = int(found[1]), found[2], text.split("\n")
+    in_turn = all(
+        row.lstrip(" ").startswith(f"{number}{mark}") for number, row in enumerate(rows, first)
+    )
+    return (first, first + len(rows) - 1) if in_turn else None
 
 
 def _is_own_command(call: ToolCall, note: str) -> bool:

@@ -41,7 +41,7 @@ def test_a_read_that_is_still_on_disk_becomes_a_pointer(talk):
 
 
 def test_a_relative_path_leads_from_the_sessions_folder(talk):
-    talk.replies(tool_use("toolu_cat", "Bash", command=f"cat big.txt"))
+    talk.replies(tool_use("toolu_cat", "Bash", command="cat big.txt"))
     talk.returns("toolu_cat", BIG.rstrip())
     talk.chat(4)
     assert talk.ask()["notes"]["toolu_cat"] == note_for(talk.big)
