@@ -7,10 +7,12 @@ the result is kept (`keep_unprintable`).
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _VERIFIED = "; content verified on disk at compaction time"
 _PLAIN_PATH = re.compile(r"(?:(?! \(lines | to recover)[^\]])+")
 _PLAIN_COMMAND = re.compile(r"[^`]+")
+_PLAIN = re.compile(r"[^\]]+")
 _PLAIN_ID = re.compile(r"[^\]\s]+")
 
 _NOTE = re.compile(
@@ -18,6 +20,7 @@ _NOTE = re.compile(
     r"|\[output = lines \d+-\d+ of (?P<lines>[^\]\s]+)\]"
     r"|\[removed: re-read [^\]]+ to recover(?:" + re.escape(_VERIFIED) + r")?\]"
     r"|\[removed: re-run `[^`]+` to recover\]"
+    r"|\[tools found: [^\]]+; to use one, search for it again\]"
 )
 
 SHORTEST = len("[output = lines 1-1 of x]")
@@ -47,6 +50,20 @@ def re_run(command: str) -> str | None:
     return f"[removed: re-run `{command}` to recover]"
 
 
+def tools_found(names: Iterable[str]) -> str | None:
+    """Return the note for a search for tools: their names are all that it found.
+
+    Their definitions are no part of the conversation; the client adds them while the reference
+    stands there, and does so again when the tool is searched for again.
+    """
+    found = ", ".join(names)
+    return f"[tools found: {found}; to use one, search for it again]" if _is_plain(found) else None
+
+
+def is_tools_found(text: str) -> bool:
+    return text.startswith("[tools found: ") and is_note(text)
+
+
 def is_note(text: str) -> bool:
     """Return whether `text` is a note as a whole. A note once written is never written anew."""
     return text.startswith("[") and _NOTE.fullmatch(text) is not None
@@ -58,7 +75,7 @@ def kept_at(text: str) -> str | None:
     return (found["identical"] or found["lines"]) if found else None
 
 
-def _is_plain(value: str, allowed: re.Pattern[str]) -> bool:
+def _is_plain(value: str, allowed: re.Pattern[str] = _PLAIN) -> bool:
     # Category C: control and format characters, lone surrogates, unassigned code points.
     return allowed.fullmatch(value) is not None and not any(
         unicodedata.category(char).startswith("C") or char in "\u2028\u2029" for char in value

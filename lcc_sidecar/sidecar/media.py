@@ -65,12 +65,13 @@ def _stored(row: Any) -> Iterator[tuple[str, Any]]:
 def _note(use: Use, content: list[Any]) -> str:
     """Return what takes the place of a result's blocks, all of them."""
     kinds = {_kind(block) for block in content}
+    note = None
     if kinds == {"tool_reference"}:
-        return _found_tools(content)
-    if kinds == {"image"} and len(content) == 1:
+        note = notes.tools_found(str(block.get("tool_name")) for block in content)
+    elif kinds == {"image"} and len(content) == 1:
         note = _image_on_disk(use, content[0])
-        if note is not None:
-            return note
+    if note is not None:
+        return note
     raise LiveCompactionError(
         "media", f"a {use.tool} result holds more than text, and no file on disk holds it"
     )
@@ -88,16 +89,6 @@ def _image_on_disk(use: Use, block: Mapping[str, Any]) -> str | None:
     except (binascii.Error, ValueError, TypeError):
         return None
     return notes.re_read(path, None, verified=True) if image == read_regular(path) else None
-
-
-def _found_tools(content: list[Any]) -> str:
-    """Return a note that says all that a search for tools has found: their names.
-
-    Their definitions are no part of the conversation; the client adds them while the reference
-    stands there, and does so again when the tool is searched for again.
-    """
-    names = ", ".join(str(block.get("tool_name")) for block in content)
-    return f"[tools found: {names}; to use one, search for it again]"
 
 
 def _kind(block: Any) -> Any:

@@ -32,7 +32,7 @@ def fell_back(why: str) -> str:
 def _kind(pointer: str) -> str:
     if notes.kept_at(pointer) is not None:
         return "identical"
-    return "file" if notes.is_note(pointer) else "tools"
+    return "tools" if notes.is_tools_found(pointer) else "file"
 
 
 def _short(count: int) -> str:
