@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def isolated_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         if name.startswith(("XDG_", "CLAUDE_")) and name != "CLAUDE_BIN":
             monkeypatch.delenv(name)
     yield home
-    shutil.rmtree(home, ignore_errors=True)
+    _remove(home)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -35,6 +36,18 @@ def no_process_stays() -> Iterator[None]:
     yield
     left = [f"{pid}: {command}" for pid, command in _marked() if int(pid) != os.getpid()]
     assert not left, f"processes left behind: {left}"
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder; a sidecar that is still leaving may write into it for a moment."""
+    deadline = time.monotonic() + 5
+    while folder.exists():
+        try:
+            shutil.rmtree(folder)
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
 
 
 def _marked() -> Iterator[tuple[str, str]]:
