@@ -33,21 +33,30 @@ class IndexedRow(msgspec.Struct, frozen=True, gc=False):
     length: int
     is_meta: bool
     is_sidechain: bool
+    is_command_output: bool
+    kinds: tuple[str, ...]  # of the blocks in its message; a string counts as one text
 
     @property
     def is_rider(self) -> bool:
         """Whether the row has no place of its own in the conversation but rides on another."""
-        return self.type == "attachment" or (self.type == "user" and self.is_meta)
+        is_meta_row = self.type == "user" and self.is_meta
+        return self.type == "attachment" or is_meta_row or self.is_command_output
+
+
+class _Block(msgspec.Struct, gc=False):
+    type: str = ""
 
 
 class _InnerHead(msgspec.Struct, gc=False):
     id: str | None = None
+    content: str | list[_Block] | None = None
 
 
 class _Head(msgspec.Struct, rename="camel", gc=False):
     """What the index needs of a row; all else is skipped while decoding."""
 
     type: str | None = None
+    subtype: str | None = None
     uuid: str | None = None
     parent_uuid: str | None = None
     is_meta: bool | None = None
@@ -123,6 +132,7 @@ class SessionIndex:
         self.damaged = 0
         self.rows: dict[str, IndexedRow] = {}
         self.queue: list[IndexedRow] = []
+        self._known_kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._scanned = 0  # bytes known to hold no line end behind `position`
         self._is_overlong = False
         self._head = self._tail = b""
@@ -186,11 +196,20 @@ class SessionIndex:
             length=length,
             is_meta=head.is_meta is True,
             is_sidechain=head.is_sidechain is True,
+            is_command_output=head.type == "system" and head.subtype == "local_command",
+            kinds=self._kinds(head.message.content if head.message else None),
         )
         if row.type == "queue-operation":
             self.queue.append(row)
         elif row.uuid:
             self.rows[row.uuid] = row
+
+    def _kinds(self, content: Any) -> tuple[str, ...]:
+        """Return the kinds of a message's blocks; equal ones are one object, to save memory."""
+        if isinstance(content, str):
+            return ("text",)
+        kinds = tuple(map(_kind_of, content or ()))
+        return self._known_kinds.setdefault(kinds, kinds)
 
     def _head_of(self, line: bytes) -> Any:
         """Return the head of a row, None if the line holds none."""
@@ -211,6 +230,12 @@ def _open_regular(path: Path) -> Iterator[BinaryIO]:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(f"{path} is no regular file")
         yield file
+
+
+def _kind_of(block: Any) -> str:
+    if isinstance(block, _Block):
+        return block.type
+    return str(block.get("type")) if isinstance(block, dict) else ""
 
 
 def _bytes_at(file: BinaryIO, offset: int, count: int) -> bytes:

@@ -17,6 +17,7 @@ from lcc_sidecar.errors import LiveCompactionError
 from lcc_sidecar.limits import LEAST_SHARE_PERCENT, SESSION_ID_MAX_CHARS
 from lcc_sidecar.options import Options
 from lcc_sidecar.sidecar import receipts
+from lcc_sidecar.sidecar.blocks import check_blocks
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
 from lcc_sidecar.sidecar.doubled import doubled_rows
 from lcc_sidecar.sidecar.index import SessionIndex
@@ -130,6 +131,8 @@ def _decide(everything: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) 
     check_rows(rows)
     loop = newest_group(rows, message_id)
     newest = read_newest(rows, loop, asked.newest)
+    handed_back = loop[0] if loop else range(0)
+    check_blocks(rows, index, {*handed_back, *newest.riders})
     media = media_notes(rows, index, newest.contents)
     carried = carried_rows(rows, index, newest.riders, is_turn_over=loop is None)
     transcript = to_transcript(rows, message_id, asked.cwd)

@@ -92,6 +92,8 @@ def texts(
             raise LiveCompactionError("unreadable_rider", "a row of the file cannot be read")
         if row.get("type") == "user":
             yield from ((anchor, text) for text in _meta_texts(row))
+        elif row.get("type") == "system":  # what a command of the person's has printed
+            yield from ((anchor, text) for text in _plain(row.get("content")))
         elif is_turn_over and _kind(row) in _SAID_AGAIN:
             continue
         elif isinstance(row.get("rendered"), list):

@@ -43,9 +43,14 @@ class Conversation(Session):
         spoken = (row for row in self.rows if row["type"] in ("user", "assistant"))
         return [_slim(row) for row in spoken if not row.get("isMeta")]
 
-    def ask(self, **fields: Any):
-        """Return the reply to a compaction of the whole conversation."""
-        self.path.write_bytes(self.data())
+    def ask(self, file_without: str = "", **fields: Any):
+        """Return the reply to a compaction of the whole conversation.
+
+        The file lacks the row with the uuid `file_without`.
+        """
+        lines = self.data().splitlines(keepends=True)
+        missing = f'"uuid":"{file_without}"'.encode()
+        self.path.write_bytes(b"".join(line for line in lines if missing not in line))
         index = SessionIndex("s1", self.path)
         index.update()
         request = {
