@@ -9,6 +9,7 @@ import { rebuilt } from './rebuild.mjs'
 import { requestFrom } from './request.mjs'
 
 const COMPACT_TIMEOUT_MS = 70_000 // above the near side's own limit, so that one comes first
+const TOAST_MS = 12_000 // one line with figures, while the screen is redrawn under it
 const FAR_FROM_LIMIT_PERCENT = 60 // auto-compaction comes at 90 % and more
 
 export const register = (on, options) => {
@@ -18,8 +19,8 @@ export const register = (on, options) => {
     const isReplaced = reply?.outcome === 'replaced'
     const messages = isReplaced ? rebuilt(e.messages, reply) : undefined
     if (isReplaced && !messages) return next(e) // and no receipt: it would not be true
-    if (reply?.receipt) $.ui.toast(reply.receipt)
-    if (await isToBeSkipped($, e, reply, options)) return { skip: reply.receipt }
+    if (await isToBeSkipped($, e, reply, options)) return { skip: reply.reason }
+    if (reply?.receipt) $.ui.toast(reply.receipt, { timeoutMs: TOAST_MS })
     if (!messages) return next(e)
     return { messages, tokensBefore: reply.tokens_before, tokensAfter: reply.tokens_after }
   }).catch(($, e, next) => next(e))

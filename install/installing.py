@@ -89,7 +89,11 @@ def preview() -> None:
     target = _command_link(to)
     if target:
         print(f"  {target} -> {to.command}")
-    print("Would start the sidecar, and compact a made-up sample in a temporary folder.\n")
+    print("Would fetch packages from the package index, unless these wheels or --wheels hold them;")
+    print("start the sidecar; compact a made-up sample in a temporary folder; ask `claude` whether")
+    print(
+        "it accepts the plugin (Claude Code then makes its own ~/.claude.json, if there is none).\n"
+    )
     print(registration.diff(to.settings, before, after) or f"{to.settings} stays as it is.")
 
 
@@ -168,5 +172,7 @@ def _closing(to: Places) -> None:
     found = shutil.which("lcc")
     is_found = found is not None and Path(found).resolve() == to.command.resolve()
     print("Next: start Claude Code, or type /reload-plugins in a session that runs; then /compact.")
+    if not is_found:
+        print(f"`lcc` is not on your PATH: alias lcc={short(to.command)}")
     print(f"Look: {'lcc' if is_found else short(to.command)} doctor")
     print(f"Undo: {Path(sys.executable).name} {SOURCE / 'install'} uninstall")

@@ -43,19 +43,25 @@ def uninstall() -> None:
             _remove_written()
             if "cache" in known:
                 shutil.rmtree(known["cache"], ignore_errors=True)
-            said(f"removed {short(to.data)}")
+            said("removed " + ", ".join(map(short, _gone(known, to))))
     _tell_what_is_left(to)
 
 
 def preview() -> None:
     """Print what an uninstall would do, with the exact change of the settings. Change nothing."""
     to = places()
-    for settings, undo in _registrations(record.read(), to).items():
+    known = record.read()
+    for settings, undo in _registrations(known, to).items():
         before, after = registration.restored(Path(settings), undo)
         print(registration.diff(Path(settings), before, after) or f"{settings} stays as it is.")
     print("Would stop the sidecar and remove:")
-    for what in (to.data, Path(state_dir()) / "*.log"):
+    for what in _gone(known, to):
         print(f"  {what}")
+
+
+def _gone(known: dict[str, Any], to: Places) -> list[str]:
+    """Return what an uninstall takes away, apart from the registration."""
+    return [str(to.data), state_dir(), *([known["cache"]] if "cache" in known else [])]
 
 
 def _registrations(known: dict[str, Any], to: Places) -> dict[str, registration.Record]:

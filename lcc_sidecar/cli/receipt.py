@@ -55,7 +55,7 @@ def _before_after(report: explain.Report) -> RenderableType:
 
 def _window(window: Mapping[str, tuple[int, int]]) -> RenderableType:
     total = sum(before for before, _ in window.values()) or 1
-    table = _table("What fills the window", "", "before", "after")
+    table = _table("What fills the window", "", "characters before", "after")
     ranked = sorted(window.items(), key=lambda item: -item[1][0])
     rest = [sizes for _, sizes in ranked[_ROWS:]]
     if rest:

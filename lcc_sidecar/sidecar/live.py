@@ -70,8 +70,8 @@ def answer(request: dict[str, Any], session: SessionIndex | None) -> Reply:
         asked = msgspec.convert({k: v for k, v in request.items() if k != "rows"}, Asked)
         rows = read_rows(request.get("rows"))
         made = _decide(rows, _index_for(asked, session), asked)
-    except msgspec.ValidationError as error:
-        return _fell_back("bad_request", str(error))
+    except msgspec.ValidationError:
+        return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
         return _fell_back(error.reason, str(error))
     except OSError as error:
@@ -182,8 +182,12 @@ def _notes(rows: tuple[LiveRow, ...], transcript: Transcript, asked: Asked) -> d
 
 
 def _too_little(outcome: str, share: float) -> Reply:
-    reason = f"{share:.1f} % of the conversation can be freed"
-    return {"ok": True, "outcome": outcome, "receipt": receipts.too_little(share), "reason": reason}
+    """Say that it is too little: `receipt` where the summary runs now, `reason` where it does not.
+
+    Which of the two is the mod's to decide: it knows how full the window is.
+    """
+    reason = receipts.too_little(share)
+    return {"ok": True, "outcome": outcome, "receipt": receipts.summary(reason), "reason": reason}
 
 
 def _fell_back(reason: str, message: str) -> Reply:

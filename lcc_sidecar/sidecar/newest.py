@@ -14,6 +14,9 @@ from lcc_sidecar.sidecar.live_rows import LiveRow
 from lcc_sidecar.sidecar.riders import as_read
 
 _REMINDER = "<system-reminder>"
+_SPACE = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)  # what JavaScript's trimEnd takes for space
 _GAP = "\n\n"  # between reminders that the client folds into one text
 _TOOLS_LOADED = "Tool loaded."  # the client's own words behind a reference to a tool
 
@@ -74,9 +77,9 @@ def _split(content: Any, text: str) -> tuple[Any, list[str]]:
         words = block.get("text") if isinstance(block, dict) else None
         if not isinstance(words, str) or block.get("type") != "text":
             own.append(block)
-        elif words and left.startswith(words):
+        elif left.startswith(words):
             own.append(block)
-            left = left[len(words) :]
+            left = left[len(words) :].removeprefix("\n")  # which joins it to the next one
         else:
             folded += _folded(words, left)
             own += [{**block, "text": left}] if left else []
@@ -88,10 +91,12 @@ def _split(content: Any, text: str) -> tuple[Any, list[str]]:
 
 def _folded(words: str, own: str) -> list[str]:
     """Return the reminders in `words` behind the text `own`."""
-    rest = words[len(own) :].lstrip("\n")
-    if not words.startswith(own) or (rest and not rest.startswith(_REMINDER)):
-        raise LiveCompactionError("newest_unknown", "a result is not what the list shows of it")
-    return _reminders(rest)
+    # The client takes the space off a text's end where it folds something in behind it.
+    for stem in (own, own.rstrip(_SPACE)):
+        rest = words[len(stem) :].lstrip("\n")
+        if words.startswith(stem) and (not rest or rest.startswith(_REMINDER)):
+            return _reminders(rest)
+    raise LiveCompactionError("newest_unknown", "a result is not what the list shows of it")
 
 
 def _behind(message: list[dict[str, Any]], contents: Mapping[str, Any]) -> Iterator[str]:

@@ -12,17 +12,24 @@ def replaced(tokens_freed: int, seconds: float, pointers: Iterable[str]) -> str:
     """Return the receipt of a compaction that was answered. Tokens are an estimate, so `about`."""
     kinds = Counter(map(_kind, pointers))
     results = sum(kinds.values())
-    parts = ", ".join(f"{kinds[kind]} {words}" for kind, words in _WORDS.items() if kinds[kind])
+    parts = [f"{kinds[kind]} {words}" for kind, words in _WORDS.items() if kinds[kind]]
+    where = parts[0].partition(" ")[2] if len(parts) == 1 else ", ".join(parts)
     return (
         f"lcc: about {_short(tokens_freed)} tokens freed in {seconds * 1000:.0f} ms, every word "
-        f"kept; {results} {'result' if results == 1 else 'results'} one read away ({parts})"
+        f"kept; {results} {'result' if results == 1 else 'results'} one read away ({where})"
     )
 
 
 def too_little(share: float) -> str:
-    """Return the receipt of a compaction that was not worth it; `share` in percent."""
-    freed = "nothing" if share <= 0 else f"only {share:.1f} %"
-    return f"lcc: {freed} is provably recoverable; Claude's own summary runs"
+    """Return why the conversation cannot be compacted for much; `share` in percent of it."""
+    if share <= 0:
+        return "lcc: nothing more can be freed and proven recoverable"
+    return f"lcc: only {share:.1f} % can be freed and proven recoverable"
+
+
+def summary(reason: str) -> str:
+    """Return the receipt where Claude Code's own summary runs instead."""
+    return f"{reason}; Claude's own summary runs"
 
 
 def fell_back(why: str) -> str:

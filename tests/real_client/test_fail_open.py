@@ -150,7 +150,7 @@ def test_too_little_is_left_to_the_summary(new_world):
         after = compacted(world, prunable="short\n" * 40, kept="k" * 20_000)
         log = world.debug_log()
     assert any(SUMMARY in each for each in words(after))
-    assert "% is provably recoverable" in log
+    assert "% can be freed and proven recoverable" in log
 
 
 def test_a_person_who_would_rather_keep_everything_can_say_so(new_world):

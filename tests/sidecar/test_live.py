@@ -53,7 +53,7 @@ def test_the_receipt_is_one_true_line(talk):
     reply = talk.ask()
     line = (
         r"lcc: about (\d+)k tokens freed in \d+ ms, every word kept; "
-        r"2 results one read away \(2 on disk\)"
+        r"2 results one read away \(on disk\)"
     )
     found = re.fullmatch(line, reply["receipt"])
     assert found
@@ -72,7 +72,8 @@ def test_less_than_the_persons_least_share_is_too_little(talk):
     assert talk.ask()["outcome"] == "replaced"
     reply = talk.ask(options={"least_share": 50})
     assert reply["outcome"] == "too_little"
-    assert "% is provably recoverable" in reply["receipt"]
+    assert re.fullmatch(r"lcc: only [\d.]+ % can be freed and proven recoverable", reply["reason"])
+    assert reply["receipt"] == f"{reply['reason']}; Claude's own summary runs"
 
 
 def test_lossless_takes_nothing_that_is_only_on_disk(talk):
@@ -193,6 +194,23 @@ def test_reminders_folded_into_a_result_are_carried_one_by_one(talk):
     one, two = (f"<system-reminder>\n{word}\n</system-reminder>" for word in ("one", "two"))
     reply = open_loop(talk, content=f"fresh output\n\n{one}\n\n{two}")
     assert reply["carry"] == [{"after": 13, "text": one}, {"after": 13, "text": two}]
+
+
+@pytest.mark.parametrize("end", ["\n4\t", " \n\n", "\u3000", "\ufeff"])
+def test_a_result_loses_the_space_at_its_end_where_something_is_folded_in(talk, end):
+    reminder = "<system-reminder>\none\n</system-reminder>"
+    shown = "fresh output" + end
+    folded = f"fresh output{end.rstrip(end[-1])}".rstrip("\n \t") + f"\n\n{reminder}"
+    reply = open_loop(talk, content=folded, result=shown)
+    assert reply["carry"] == [{"after": 13, "text": reminder}]
+
+
+@pytest.mark.parametrize("texts", [["one", "two"], ["one\n", "two"], ["", "one", "", "two"]])
+def test_several_texts_in_a_new_result_are_told_from_what_is_folded_in(talk, texts):
+    reminder = "<system-reminder>\nfolded\n</system-reminder>"
+    blocks = [{"type": "text", "text": text} for text in [*texts, reminder]]
+    reply = open_loop(talk, content=blocks, result="\n".join(texts))
+    assert reply["carry"] == [{"after": 13, "text": reminder}]
 
 
 def test_texts_behind_a_result_are_carried(talk):
