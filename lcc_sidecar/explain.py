@@ -62,6 +62,7 @@ class Row(msgspec.Struct, frozen=True):
     tool: str
     result_chars: int
     result_chars_after: int
+    target: str = ""
 
     @property
     def words(self) -> str:
@@ -94,12 +95,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A report told in groups, the largest first."""
+    """A report told in groups, the largest first; `hint` is what would free more, if anything."""
 
     report: Report
     went: tuple[Group, ...]
     stayed: tuple[Group, ...]
     largest: tuple[Row, ...]
+    hint: str = ""
 
 
 def tell(decoded: Any) -> Story:
@@ -117,7 +119,14 @@ def tell(decoded: Any) -> Story:
         went=_groups(went, WENT, freed=True),
         stayed=_groups(stayed, STAYED, freed=False),
         largest=tuple(sorted(stayed, key=lambda row: -row.result_chars_after)[:LARGEST_SHOWN]),
+        hint=_hint(report),
     )
+
+
+def _hint(report: Report) -> str:
+    if report.recoverability_check == "disk":
+        return ""
+    return "More may go where the disk decides: --rules-mode recoverable --workspace-root DIR"
 
 
 def _groups(rows: Iterable[Row], words: Mapping[str, str], *, freed: bool) -> tuple[Group, ...]:

@@ -23,6 +23,9 @@ TRANSCRIPT_MAX_BYTES = 1 << 30  # ten times the largest session seen; it is held
 LOOK_AT_LINES = 20  # that tell a session file from a JSON document; publishers add comment lines
 STUB_TRIES_MAX = 4  # row starts tried on a damaged line; bounds work on hostile text
 
+# --- report ---
+TARGET_MAX_CHARS = 160  # of a path or a command; enough to know it again
+
 # --- drill ---
 DRILL_OUTPUT_MAX_BYTES = 16 * 1024 * 1024  # more than any client keeps of a command's output
 DRILL_COMMAND_SECONDS = 20.0  # a read-only command over a large tree

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lcc_sidecar.limits import TARGET_MAX_CHARS
 from lcc_sidecar.options import Options
 from lcc_sidecar.policy.decision import Decision
 from lcc_sidecar.policy.protect import PINNED_FIRST, PINNED_RECENT
@@ -12,6 +13,7 @@ from lcc_sidecar.transcript.model import ToolCall, Transcript
 from lcc_sidecar.transcript.tokens import token_counter
 
 SCHEMA_VERSION = "transcript-compaction-1.0"
+_TARGETS = ("file_path", "path", "command", "cmd", "pattern", "url", "query", "description")
 _PINS = (PINNED_FIRST, PINNED_RECENT)
 
 
@@ -113,6 +115,7 @@ class _Sizes:
             "reason": decision.reason,
             "source": "pin" if pinned else "rules",
             "tool": call.tool,
+            "target": _target(call),
             "message_index": index,
             "chars": size + self._before.get(decision.id, 0),
             "chars_after": size + self._after.get(decision.id, 0),
@@ -123,6 +126,13 @@ class _Sizes:
             "keep_result": None,
         }
         return row | dict(_pointer(decision, options))
+
+
+def _target(call: ToolCall) -> str:
+    """Return in one short line what a call was about: its path, command, pattern or address."""
+    values = (call.input.get(key) for key in _TARGETS)
+    found = next((value for value in values if isinstance(value, str) and value.strip()), "")
+    return " ".join(found[:TARGET_MAX_CHARS].split())
 
 
 def _pointer(decision: Decision, options: Options) -> Iterator[tuple[str, Any]]:

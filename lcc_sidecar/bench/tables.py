@@ -23,13 +23,13 @@ def markdown(sessions: Sequence[Session], sources: Mapping[str, str], command: s
 _HEAD = """\
 # Benchmarks on real sessions
 
-**Bias first.** These are published sessions of a few projects, most of them older than this tool
-and recorded by older clients. Their workspaces are rebuilt from the sessions themselves: a file
-that a session read and never touched again is there as it was, so proofs on disk succeed more often
-than they would on a disk that went on changing; lines that a session never showed are fillers, so
-claims on them fail. Reads by clients up to 2.1.45 end with a reminder that the client put behind
-the file's text; such a result is not exactly what the file holds, and is kept. The figures say what
-a pass frees at the end of such a session, not what it would save on a bill.
+**Bias first.** These are recorded sessions, no sample of anything. Their workspaces are rebuilt
+from the sessions themselves: a file that a session read and never touched again is there as it was,
+so proofs on disk succeed more often than they would on a disk that went on changing; lines that a
+session never showed are fillers, so claims on them fail. Reads by clients up to 2.1.45 end with a
+reminder that the client put behind the file's text; such a result is not exactly what the file
+holds, and is kept. The figures say what a pass frees at the end of such a session, not what it
+would save on a bill.
 """
 
 _NOT_MEASURED = """
@@ -65,8 +65,9 @@ def _pooled(sessions: Sequence[Session]) -> str:
     ]
     for mode in MODES:
         every = _of(sessions, mode)
-        large = [m for m in every if m.calls >= LEAST_CALLS] or every
+        large = [measured for measured in every if measured.calls >= LEAST_CALLS]
         if not large:
+            rows.append(f"| {mode} | none | | | | | | | |")
             continue
         shares = [measured.reduction for measured in large]
         before, after = sum(m.chars_before for m in large), sum(m.chars_after for m in large)

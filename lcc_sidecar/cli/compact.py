@@ -89,6 +89,9 @@ def compact(  # noqa: PLR0913 - one parameter an option
         tokens=cast(Method, tokens),  # click checks it
     )
     document = load_document(file)
+    if document.damaged:
+        count = f"{document.damaged} damaged line{'s' if document.damaged > 1 else ''}"
+        click.echo(f"lcc: {file}: {count} could not be read and stay as they are", err=True)
     with progress_bar() as progress:
         done = run_pass(document.transcript, options, progress)
     if not dry_run:

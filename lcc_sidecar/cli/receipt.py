@@ -12,6 +12,8 @@ from lcc_sidecar import explain
 
 _BAR = 28
 _ROWS = 7
+_WHAT = 32
+_NUMBERS = ("calls", "characters", "after")
 _PROOFS = {"disk": "proven on disk", "transcript_proxy": "by the transcript alone"}
 
 
@@ -38,6 +40,8 @@ def _parts(story: explain.Story, title: str) -> Iterable[RenderableType]:
     for warning in report.warnings:
         yield Text(f"! {_plain(warning)}", style="red")
     yield Text(_closing(story), style="dim")
+    if story.hint:
+        yield Text(story.hint, style="dim")
 
 
 def _before_after(report: explain.Report) -> RenderableType:
@@ -75,17 +79,28 @@ def _groups(title: str, groups: Iterable[explain.Group], style: str, verb: str) 
 
 
 def _largest(rows: Iterable[explain.Row]) -> RenderableType:
-    table = _table("Largest still there", "", "characters")
+    table = _table("Largest still there", "why", "characters")
     for row in rows:
-        words = Text(_plain(row.words), style="dim")
-        table.add_row(Text(_plain(row.tool)), words, f"{row.result_chars_after:,}")
+        what = Text(_what(_plain(row.tool), _plain(row.target)))
+        table.add_row(what, Text(_plain(row.words), style="dim"), f"{row.result_chars_after:,}")
     return table
+
+
+def _what(tool: str, target: str) -> str:
+    """Return what a call was about, in few characters: the end of a path, else the beginning."""
+    room = max(8, _WHAT - len(tool) - 1)
+    if len(target) > room:
+        is_path = target.startswith(("/", "~"))
+        target = f"…{target[1 - room :]}" if is_path else f"{target[: room - 1]}…"
+    return f"{tool} {target}"
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place and name else "left", no_wrap=True)
+        table.add_column(
+            name, justify="right" if place and name.startswith(_NUMBERS) else "left", no_wrap=True
+        )
     return table
 
 

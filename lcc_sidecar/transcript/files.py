@@ -17,10 +17,16 @@ from lcc_sidecar.transcript.model import Transcript
 
 
 class Document(Protocol):
-    """A transcript file in memory: its conversation, and itself with notes put in."""
+    """A transcript file in memory: its conversation, and itself with notes put in.
+
+    `damaged` counts the lines that could not be read and stay as they are.
+    """
 
     @property
     def transcript(self) -> Transcript: ...
+
+    @property
+    def damaged(self) -> int: ...
 
     def render(self, notes: Mapping[str, str]) -> bytes: ...
 
@@ -29,6 +35,7 @@ class Document(Protocol):
 class MessagesDocument:
     data: bytes
     transcript: Transcript
+    damaged: int = 0
 
     def render(self, notes: Mapping[str, str]) -> bytes:
         return with_notes_in_messages(self.data, notes) if notes else self.data
@@ -48,6 +55,8 @@ def load_document(path: str) -> Document:
 
 def parse_document(data: bytes) -> Document:
     """Return the transcript that a file's bytes hold."""
+    if not data.strip():
+        raise TranscriptError("the file is empty")
     if looks_like_session(data):
         return parse_session(data)
     return MessagesDocument(data, parse_messages(decode_json(data)))
@@ -62,7 +71,9 @@ def decode_json(data: bytes) -> Any:
     try:
         return json.loads(data)  # takes NaN and lone surrogates as well
     except json.JSONDecodeError as error:
-        raise TranscriptError(f"neither a JSON document nor JSON lines: {error}") from None
+        raise TranscriptError(
+            f"neither rows of a Claude Code session nor one JSON document: {error}"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise TranscriptError(f"a JSON document that cannot be decoded: {error}") from None
 

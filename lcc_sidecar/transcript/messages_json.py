@@ -113,8 +113,9 @@ def _plain(message: Message) -> dict[str, Any]:
 def _list(payload: Any) -> list[Any]:
     messages = payload.get("messages") if isinstance(payload, dict) else payload
     if not isinstance(messages, list):
+        what = "its 'messages'" if isinstance(payload, dict) else "the document"
         raise TranscriptError(
-            f"the transcript is {_kind(messages)}, not an array of messages or "
+            f"{what} is {_kind(messages)}: a transcript is an array of messages or "
             '{"messages": [...]}'
         )
     return messages

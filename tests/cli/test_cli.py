@@ -122,6 +122,20 @@ def test_explain_tells_its_story_as_json(work: Path):
     assert [group["reason"] for group in story["went"]] == ["identical_output_kept_later"]
 
 
+def test_a_damaged_line_is_told(work: Path):
+    data = (work / "session.jsonl").read_bytes()
+    (work / "cut.jsonl").write_bytes(data + b'{"type":"us')
+
+    assert "1 damaged line" in lcc("compact", work / "cut.jsonl", "-o", work / "o").stderr
+
+
+def test_where_the_disk_was_not_asked_the_receipt_says_how(work: Path):
+    receipt = lcc("compact", work / "session.jsonl", "-o", work / "o").stdout
+
+    assert "--workspace-root DIR" in receipt
+    assert "Bash make" in receipt
+
+
 def test_exact_tokens_name_their_vocabulary(work: Path):
     done = lcc("compact", work / "session.jsonl", "--tokens", "exact", "--dry-run")
 
@@ -133,7 +147,8 @@ def test_exact_tokens_name_their_vocabulary(work: Path):
     [
         (b'{"messages": [{"text": "x"}]}', "messages[0].role"),
         (b'{"messages": [', "line 1 column"),
-        (b"", "line 1 column"),
+        (b" \n", "the file is empty"),
+        (b'{"a":1}\n{"b":2}\n', "neither rows of a Claude Code session"),
         (b'{"type":"session_meta","payload":{}}\n', "Codex"),
     ],
 )

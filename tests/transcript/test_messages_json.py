@@ -75,8 +75,8 @@ def test_an_image_in_a_result_is_media_not_text():
 @pytest.mark.parametrize(
     ("payload", "place"),
     [
-        ({"messages": 3}, "the transcript"),
-        ("text", "the transcript"),
+        ({"messages": 3}, "its 'messages' is a number"),
+        ("text", "the document is a string"),
         ([3], "messages[0]"),
         ([{"text": "x"}], "messages[0].role"),
         ([{"role": ""}], "messages[0].role"),
