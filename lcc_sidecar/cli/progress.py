@@ -19,7 +19,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
         return
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("")
+        task = bar.add_task("reading", total=None)
         yield lambda stage, done, total: bar.update(
             task, description=stage, completed=done, total=total
         )
