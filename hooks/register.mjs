@@ -12,10 +12,15 @@ const COMPACT_TIMEOUT_MS = 70_000 // above the near side's own limit, so that on
 const TOAST_MS = 12_000 // one line with figures, while the screen is redrawn under it
 const FAR_FROM_LIMIT_PERCENT = 60 // auto-compaction comes at 90 % and more
 
+const NO_ANSWER = "lcc: the sidecar gave no answer (lcc doctor says why); Claude's own summary runs"
+
 export const register = (on, options) => {
   on('session.compact', async ($, e, next) => {
     if (e.trigger === 'precompute') return next(e)
-    const reply = await answerTo($, await requestFrom($, e, options))
+    const request = await requestFrom($, e, options)
+    if (!request) return next(e)
+    const reply = await answerTo($, request)
+    if (!reply) $.ui.toast(NO_ANSWER, { timeoutMs: TOAST_MS })
     const isReplaced = reply?.outcome === 'replaced'
     const messages = isReplaced ? rebuilt(e.messages, reply) : undefined
     if (isReplaced && !messages) return next(e) // and no receipt: it would not be true
@@ -28,7 +33,6 @@ export const register = (on, options) => {
 
 /** The sidecar's reply, or undefined if there is no whole one. */
 async function answerTo($, request) {
-  if (!request) return undefined
   const command = [...interpreter, `${$.plugin.root}/hooks/compact.py`]
   const stdin = JSON.stringify(request)
   const ran = await $.process.run(command, { stdin, timeoutMs: COMPACT_TIMEOUT_MS })

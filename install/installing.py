@@ -15,7 +15,7 @@ from lcc_sidecar import __version__
 from lcc_sidecar.errors import InstallError
 from lcc_sidecar.limits import INSTALL_WAIT_SECONDS
 from lcc_sidecar.near import lock
-from lcc_sidecar.paths import data_dir
+from lcc_sidecar.paths import HOME_VARIABLE, data_dir
 
 _ASK_CACHE = "from lcc_sidecar.transcript.tokens import cache_folder; print(cache_folder())"
 
@@ -175,4 +175,6 @@ def _closing(to: Places) -> None:
     if not is_found:
         print(f"`lcc` is not on your PATH: alias lcc={short(to.command)}")
     print(f"Look: {'lcc' if is_found else short(to.command)} doctor")
-    print(f"Undo: {Path(sys.executable).name} {SOURCE / 'install'} uninstall")
+    home = os.environ.get(HOME_VARIABLE)
+    setting = f"{HOME_VARIABLE}={home} " if home else ""
+    print(f"Undo: {setting}{Path(sys.executable).name} {SOURCE / 'install'} uninstall")

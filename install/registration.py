@@ -109,6 +109,15 @@ def found(settings: Path, plugin: Path) -> dict[str, Record]:
     return {str(settings): {"before": None, "after_sha256": "", "made_folder": False}}
 
 
+def registered_path(settings: Path) -> str | None:
+    """Return the folder that the settings name as our marketplace, if they name one."""
+    known = _held(settings_file.read(settings)).get(_SOURCE[0])
+    source = known.get(MARKETPLACE) if isinstance(known, dict) else None
+    inner = source.get("source") if isinstance(source, dict) else None
+    path = inner.get("path") if isinstance(inner, dict) else None
+    return path if isinstance(path, str) else None
+
+
 def diff(settings: Path, before: str | None, after: str | None) -> str:
     """Return what changes in the file, as a unified diff; "" if nothing does."""
     lines = difflib.unified_diff(

@@ -1,6 +1,7 @@
 """`python3 install uninstall`: everything that an install made goes, in the order that is safe."""
 
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -12,8 +13,9 @@ from install.installing import Places, alone, is_our_link, places
 from lcc_sidecar.errors import InstallError, LccError, SidecarUnreachableError
 from lcc_sidecar.limits import TAKE_OVER_SECONDS
 from lcc_sidecar.near import client, lock, wire
-from lcc_sidecar.paths import identity, meeting_folders, meeting_point, state_dir
+from lcc_sidecar.paths import HOME_VARIABLE, meeting_folders, meeting_point, state_dir
 
+_POINT = re.compile(r"[0-9a-f]{16}\.lock")
 _MADE = ("venv", "wheels", "wheels.new", "plugin", "install.json", "install.lock")
 
 
@@ -23,7 +25,7 @@ def uninstall() -> None:
     known = record.read()
     registrations = _registrations(known, to)
     if not to.data.exists() and not registrations:
-        print("Nothing is installed for this user.")
+        print(_nothing_here(to))
         return
     with alone(to.data):
         # First so that no new session finds us, then so that no running one can start a sidecar.
@@ -57,6 +59,16 @@ def preview() -> None:
     print("Would stop the sidecar and remove:")
     for what in _gone(known, to):
         print(f"  {what}")
+
+
+def _nothing_here(to: Places) -> str:
+    elsewhere = registration.registered_path(to.settings)
+    if elsewhere is None:
+        return "Nothing is installed for this user."
+    return (
+        f"Nothing is installed in {to.data}, but {to.settings} names {elsewhere}:\n"
+        f"run this again with {HOME_VARIABLE}={Path(elsewhere).parent.parent}"
+    )
 
 
 def _gone(known: dict[str, Any], to: Places) -> list[str]:
@@ -108,13 +120,31 @@ def _remove_made(data: Path) -> None:
 def _remove_written() -> None:
     """Remove what the sidecar and the hooks wrote: logs, and the files of their meeting point."""
     for folder in map(Path, meeting_folders()):
-        for path in folder.glob(f"{identity()}.*"):
-            path.unlink(missing_ok=True)
+        _remove_meeting_points(folder)
         _remove_empty(folder)
     state = Path(state_dir())
     for path in (*state.glob("*.log"), *state.glob("*.log.1")):
         path.unlink(missing_ok=True)
     _remove_empty(state)
+
+
+def _remove_meeting_points(folder: Path) -> None:
+    """Remove the files of sidecars that are gone: of this boot, and of earlier ones.
+
+    One that still holds its lock lives: on another host that shares the folder.
+    """
+    for held in folder.glob("*.lock"):
+        if _POINT.fullmatch(held.name) and not _is_held(held):
+            for path in folder.glob(f"{held.stem}.*"):
+                path.unlink(missing_ok=True)
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        os.close(lock.take(str(path)))
+    except OSError:
+        return True
+    return False
 
 
 def _remove_empty(folder: Path) -> None:
@@ -126,4 +156,7 @@ def _tell_what_is_left(to: Places) -> None:
     left = [folder for folder in (to.data, Path(state_dir())) if folder.exists()]
     for folder in left:
         print(f"  left, because we did not make it: {folder}")
-    print("\nlcc-sidecar is uninstalled. Running sessions go on with the built-in summary.")
+    print(
+        "\nlcc-sidecar is uninstalled. Sessions that are open say so at their next turn, until you"
+    )
+    print("type /reload-plugins there; /compact is Claude Code's own summary again.")

@@ -64,7 +64,7 @@ def compact(
 def _check(options: Options) -> None:
     if options.rules_mode not in get_args(RulesMode):
         modes = ", ".join(get_args(RulesMode))
-        raise UsageError(f"rules mode {options.rules_mode!r} does not exist: use one of {modes}")
+        raise UsageError(f"rules mode {options.rules_mode!r} is not there: use one of {modes}")
     if options.preserve_recent < 0:
         raise UsageError("preserve-recent counts messages and cannot be negative")
 

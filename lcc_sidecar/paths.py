@@ -123,8 +123,11 @@ def _user_dir(kind: str, xdg_variable: str, xdg_default: str) -> str:
 
 
 def _make_private(folder: str) -> bool:
+    mask = os.umask(0o077)  # for the folders above it, too, where they are made now
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except (OSError, ValueError):
         return False
+    finally:
+        os.umask(mask)
     return is_private(folder)

@@ -11,6 +11,8 @@ from typing import Any
 
 from lcc_sidecar import limits
 from lcc_sidecar.cli.checks import INSTALL, Check, plugin_folder, run
+from lcc_sidecar.errors import LiveCompactionError
+from lcc_sidecar.sidecar.live import read_options
 
 MARKETPLACE = "lcc-sidecar"
 PLUGIN_ID = f"lcc-sidecar@{MARKETPLACE}"
@@ -24,6 +26,7 @@ _PRINTS = re.compile(r"^\s*(echo|printf|cat|figlet|fortune|neofetch)\b", re.MULT
 def client() -> Iterator[Check]:
     """Yield the checks of the client and its settings."""
     yield _registration()
+    yield _options()
     yield from _version_and_module()
     yield _policy()
     yield _hooks_switch()
@@ -49,6 +52,20 @@ def _registration() -> Check:
         detail = f"registered a second time, so hooks fire twice: {', '.join(twice)}"
         return Check("registration", "problem", detail, "remove that entry")
     return Check("registration", "ok", f"{PLUGIN_ID}, once, in {settings}")
+
+
+def _options() -> Check:
+    """Look whether the plugin's options can be used; the client hands them on as they stand."""
+    settings = _client_folder() / "settings.json"
+    found = _read(settings)
+    configured = _dict(found, "pluginConfigs") if isinstance(found, dict) else {}
+    try:
+        options = read_options(_dict(_dict(configured, PLUGIN_ID), "options"))
+    except LiveCompactionError as error:
+        detail = f"{error}; every /compact stays a summary"
+        return Check("options", "problem", detail, f"mend pluginConfigs in {settings}")
+    told = f"mode {options.mode}, least_share {options.least_share:g} %"
+    return Check("options", "ok", f"{told}, too_little {options.too_little}")
 
 
 def _version_and_module() -> Iterator[Check]:

@@ -1,6 +1,7 @@
 """`lcc compact`: one pass over a transcript file, by hand."""
 
 import os
+import sys
 from typing import cast
 
 import click
@@ -78,6 +79,10 @@ def compact(  # noqa: PLR0913 - one parameter an option
     """
     _check(mode, provider, min_reduction)
     check_targets(file, {"-o": output, "-r": report})
+    if not (output or dry_run) and sys.stdout.isatty():
+        raise UsageError(
+            "the transcript would fill the terminal: name a file with -o, or --dry-run"
+        )
     options = Options(
         question=question,
         rules_mode=cast(RulesMode, rules_mode),  # the pass checks it

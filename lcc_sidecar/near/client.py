@@ -12,6 +12,7 @@ import time
 
 from lcc_sidecar.errors import SidecarError, SidecarUnreachableError
 from lcc_sidecar.limits import (
+    COMPACT_READY_SECONDS,
     COMPACT_STDIN_MAX_BYTES,
     COMPACT_TOTAL_SECONDS,
     HOOK_STDIN_MAX_BYTES,
@@ -45,6 +46,9 @@ def compact() -> None:
         deadline = time.monotonic() + COMPACT_TOTAL_SECONDS
         payload = read_stdin(COMPACT_STDIN_MAX_BYTES, deadline)
         if payload:
+            # One that hangs, or cannot start, is not waited for as long as one that works.
+            ready = time.monotonic() + COMPACT_READY_SECONDS
+            expect_ok(exchange(wire.request("ping"), ready))
             reply = exchange(wire.request("compact", payload), deadline)
             _print_whole(expect_ok(reply))
     except Exception as error:  # noqa: BLE001 - as above
@@ -66,7 +70,9 @@ def exchange(parts: tuple[bytes, ...], deadline: float, *, may_start: bool = Tru
         point = start(deadline)
         reply = ask(point, parts, deadline)
     if reply is None:
-        raise SidecarUnreachableError("no sidecar answers; `lcc sidecar start` shows why")
+        raise SidecarUnreachableError(
+            "no sidecar runs; it starts by itself when it is needed, or with `lcc sidecar start`"
+        )
     return reply
 
 

@@ -35,14 +35,19 @@ def start(deadline: float, *, insist: bool = False) -> str:
     if point is None:
         raise SidecarUnreachableError(NO_FOLDER)
     starter = _become_starter(point + ".start")
+    child = None
     try:
         # Look again under the lock: another starter may have been quicker.
         if not answers(point, deadline) and starter is not None:
             if _tried_just_now(starter) and not insist:
                 raise SidecarUnreachableError("the sidecar did not start a moment ago either")
             os.write(starter, b"tried")
-            _spawn()
+            child = _spawn()
         while not answers(point, deadline):
+            if child is not None and child.poll():  # it has failed; 0 would say: another is there
+                raise SidecarUnreachableError(
+                    f"the sidecar ended at once; {state_dir()} has its log"
+                )
             if time.monotonic() + START_POLL_SECONDS > deadline:
                 raise SidecarUnreachableError(
                     f"the sidecar was started but does not answer; {state_dir()} has its log, and "
@@ -52,6 +57,8 @@ def start(deadline: float, *, insist: bool = False) -> str:
         if starter is not None:
             os.ftruncate(starter, 0)
     finally:
+        if child is not None:
+            child.returncode = 0  # it is on its own now; nobody here waits for it
         if starter is not None:
             os.close(starter)
     return point
@@ -78,7 +85,7 @@ def _tried_just_now(starter: int) -> bool:
     return found.st_size > 0 and abs(time.time() - found.st_mtime) < START_BACKOFF_SECONDS
 
 
-def _spawn() -> None:
+def _spawn() -> "subprocess.Popen[bytes]":
     command, environment = _command()
     passed_on = {
         name: value
@@ -87,7 +94,7 @@ def _spawn() -> None:
     }
     # Nothing inherited: a host waits for the end of a hook's output (FR-038), and a folder that
     # somebody works in may be deleted (FR-014).
-    child = subprocess.Popen(
+    return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -98,7 +105,6 @@ def _spawn() -> None:
         env=passed_on | environment,
         creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )
-    child.returncode = 0  # it is on its own now; nobody here waits for it
 
 
 def _command() -> tuple[list[str], dict[str, str]]:

@@ -35,13 +35,18 @@ def send(connection: _socket.socket, parts: tuple[bytes, ...], deadline: float) 
         connection.sendall(part)
 
 
-def receive(connection: _socket.socket, deadline: float, max_bytes: int = REPLY_MAX_BYTES) -> bytes:
-    """Return the body of one whole frame.
+def receive(
+    connection: _socket.socket,
+    deadline: float,
+    max_bytes: int = REPLY_MAX_BYTES,
+    begin_by: float | None = None,
+) -> bytes:
+    """Return the body of one whole frame; it has to begin by `begin_by`, if that is given.
 
     Raise EOFError if the other side went before its end, TimeoutError at the deadline, and
     SidecarError if the frame is too long or is no object.
     """
-    size = int.from_bytes(exactly(connection, HEADER_BYTES, deadline), "big")
+    size = int.from_bytes(exactly(connection, HEADER_BYTES, begin_by or deadline), "big")
     if not 2 <= size <= max_bytes:  # noqa: PLR2004 - "{}"
         raise SidecarError(f"a frame of {size} bytes came; {max_bytes} are allowed")
     body = bytes(exactly(connection, size, deadline))

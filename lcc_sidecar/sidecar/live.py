@@ -8,7 +8,7 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -40,9 +40,24 @@ _AGENT_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{SESSION_ID_MAX_CHARS}}}")
 class LiveOptions(msgspec.Struct, frozen=True):
     """What the person has set in the plugin. `least_share` is in percent of the conversation."""
 
-    mode: str = "recoverable"
-    least_share: float = LEAST_SHARE_PERCENT
-    too_little: str = "summary"
+    mode: Literal["recoverable", "lossless"] = "recoverable"
+    least_share: Annotated[float, msgspec.Meta(ge=0, le=100)] = LEAST_SHARE_PERCENT
+    too_little: Literal["summary", "skip"] = "summary"
+
+
+def read_options(given: Any) -> LiveOptions:
+    """Return the plugin's options; what is absent or null has its default.
+
+    Raise LiveCompactionError, naming the option, if a value cannot be honoured: a typing error must
+    not choose the less cautious way.
+    """
+    if not isinstance(given, dict | None):
+        raise LiveCompactionError("bad_option", "the options are no object")
+    known = {name: value for name, value in (given or {}).items() if value is not None}
+    try:
+        return msgspec.convert(known, LiveOptions, strict=False)  # "10" is a number all the same
+    except msgspec.ValidationError as error:
+        raise LiveCompactionError("bad_option", f"an option cannot be used: {error}") from None
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -54,7 +69,7 @@ class Asked(msgspec.Struct, frozen=True):
     trigger: str = "manual"
     agent_id: str | None = None
     instructions: str | None = None
-    options: LiveOptions = LiveOptions()
+    options: Any = None
     newest: Any = None
 
 
@@ -69,7 +84,8 @@ def answer(request: dict[str, Any], session: SessionIndex | None) -> Reply:
     try:
         asked = msgspec.convert({k: v for k, v in request.items() if k != "rows"}, Asked)
         rows = read_rows(request.get("rows"))
-        made = _decide(rows, _index_for(asked, session), asked)
+        options = read_options(asked.options)
+        made = _decide(rows, _index_for(asked, session), asked, options)
     except msgspec.ValidationError:
         return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
@@ -79,7 +95,7 @@ def answer(request: dict[str, Any], session: SessionIndex | None) -> Reply:
     share = made.share
     if share <= 0:
         return _too_little("nothing_to_prune", share)
-    if share < asked.options.least_share:
+    if share < options.least_share:
         return _too_little("too_little", share)
     return made.reply(time.perf_counter() - started)
 
@@ -120,7 +136,9 @@ class _Decided:
         }
 
 
-def _decide(everything: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) -> _Decided:
+def _decide(
+    everything: tuple[LiveRow, ...], index: SessionIndex, asked: Asked, options: LiveOptions
+) -> _Decided:
     def message_id(row: LiveRow) -> str | None:
         known = index.rows.get(row.handle) if row.handle else None
         return known.message_id if known else None
@@ -139,7 +157,9 @@ def _decide(everything: tuple[LiveRow, ...], index: SessionIndex, asked: Asked) 
     # Results of an open tool loop are left whole: the model has not read them yet.
     unread = {result.id for i in (loop[1] if loop else ()) for result in rows[i].results}
     notes = {
-        key: note for key, note in _notes(rows, transcript, asked).items() if key not in unread
+        key: note
+        for key, note in _notes(rows, transcript, asked, options).items()
+        if key not in unread
     }
     return _Decided(
         before=transcript,
@@ -167,12 +187,14 @@ def _index_for(asked: Asked, session: SessionIndex | None) -> SessionIndex:
     return index
 
 
-def _notes(rows: tuple[LiveRow, ...], transcript: Transcript, asked: Asked) -> dict[str, str]:
+def _notes(
+    rows: tuple[LiveRow, ...], transcript: Transcript, asked: Asked, chosen: LiveOptions
+) -> dict[str, str]:
     """Return what the pass puts in the place of results, by tool_use_id."""
     words = next((row.text for row in reversed(rows) if row.is_kept and row.text), "")
     options = Options(
         question="\n".join(filter(None, (asked.instructions, words))),
-        rules_mode="lossless" if asked.options.mode == "lossless" else "recoverable",
+        rules_mode=chosen.mode,
         workspace_root=asked.cwd,
     )
     compaction = compact(transcript, options)

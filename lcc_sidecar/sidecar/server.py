@@ -12,11 +12,13 @@ from lcc_sidecar.errors import LccError, SidecarError
 from lcc_sidecar.limits import (
     CONNECTIONS_MAX,
     DRAIN_SECONDS,
+    FIRST_BYTES_SECONDS,
     HEADER_BYTES,
     LEAVE_SECONDS,
     REPLY_MAX_BYTES,
     REQUEST_MAX_BYTES,
     REQUEST_READ_SECONDS,
+    TICK_SECONDS,
 )
 from lcc_sidecar.near import wire
 from lcc_sidecar.settings import Settings
@@ -70,13 +72,23 @@ class Server:
         try:
             while not self._is_over():
                 connection = self._listener.accept()
-                if connection is not None:
-                    self._slots.acquire()
+                if connection is None:
+                    continue
+                if self._has_slot():
                     threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+                else:
+                    connection.close()
         finally:
             self.leave()
             self._listener.close()
             self._wait_for_answers()
+
+    def _has_slot(self) -> bool:
+        """Wait for room to serve one more; False if it is over before there is any."""
+        while not self._slots.acquire(timeout=TICK_SECONDS):
+            if self._is_over():
+                return False
+        return True
 
     def leave(self) -> None:
         """Take no more callers. First: whoever comes from now on shall find nobody, not silence."""
@@ -93,11 +105,13 @@ class Server:
             self._slots.acquire(timeout=max(deadline - time.monotonic(), 0))
 
     def _serve(self, connection: Any) -> None:
+        # Silent callers are not waited for: they would keep everybody else out.
+        begin_by = time.monotonic() + FIRST_BYTES_SECONDS
         deadline = time.monotonic() + REQUEST_READ_SECONDS
         try:
-            self._listener.admit(connection, deadline)
+            self._listener.admit(connection, begin_by)
             self._active_at = time.monotonic()
-            body = wire.receive(connection, deadline, REQUEST_MAX_BYTES)
+            body = wire.receive(connection, deadline, REQUEST_MAX_BYTES, begin_by)
             reply = encode_reply(self._answer(body))
             if len(reply) > REPLY_MAX_BYTES:
                 reply = encode_reply(_refusal("SidecarError", "the reply is too large to send"))

@@ -298,6 +298,18 @@ def test_a_sidecar_that_cannot_start_is_not_started_by_every_hook(world):
     assert "did not start a moment ago" in world.logged()
 
 
+@pytest.mark.parametrize("trouble", ["hung", "cannot start"])
+def test_a_compaction_does_not_wait_long_for_a_sidecar_that_will_not_answer(world, trouble):
+    if trouble == "hung":
+        world.serve().send_signal(signal.SIGSTOP)
+    else:
+        Path(world.point + ".sock").mkdir()
+    ran = world.hook("compact", b'{"rows":[]}')
+    assert (ran.code, ran.out) == (0, b"")
+    assert ran.seconds < limits.COMPACT_TOTAL_SECONDS / 2  # it used to be all of it
+    assert "compact" in world.logged()
+
+
 def test_the_log_is_private_capped_and_one_line_for_each_failure(world):
     for _ in range(3):
         with impostor(world.point, _answer(b'{"ok":false,"error":"a\\nb\\u001b[0m"}')):

@@ -57,7 +57,7 @@ def test_a_whole_installation_is_found_whole(installed, client, tmp_path):
     assert {name: check["state"] for name, check in found.items()} == dict.fromkeys(
         [
             *("interpreter", "packages", "plugin", "sidecar", "socket folder", "answer"),
-            *("vocabulary", "registration", "client", "module", "policy", "hooks"),
+            *("vocabulary", "registration", "options", "client", "module", "policy", "hooks"),
             "shell profile",
         ],
         "ok",
@@ -192,3 +192,13 @@ def test_where_nothing_is_installed_it_says_how_to(user):
     user.run(sys.executable, "-m", "lcc_sidecar", "sidecar", "stop", cwd=REPOSITORY)
     assert ran.returncode == 1
     assert "python3 install" in ran.stdout
+
+
+def test_an_option_that_cannot_be_used_is_found(installed):
+    settings = installed.home / ".claude/settings.json"
+    told = json.loads(settings.read_text())
+    told["pluginConfigs"] = {PLUGIN_ID: {"options": {"mode": "losless"}}}
+    with changed(settings, json.dumps(told)):
+        code, found = findings(installed)
+    assert code == 1
+    assert "losless" in found["options"]["detail"]

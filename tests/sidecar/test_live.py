@@ -338,7 +338,7 @@ def test_a_subagent_is_answered_from_its_own_file(talk):
 
 
 def test_options_of_a_wrong_kind_are_left_to_the_summary(talk):
-    assert fell_back(talk.ask(options={"least_share": "a lot"})) == "bad_request"
+    assert fell_back(talk.ask(options=["least_share"])) == "bad_option"
 
 
 def test_lone_surrogates_pass(talk):
@@ -391,3 +391,26 @@ def test_what_a_command_has_printed_is_carried(talk):
     talk.add("system", subtype="local_command", content=printed)
     talk.chat(4)
     assert [row["text"] for row in talk.ask()["carry"]] == [printed]
+
+
+# --- options ---
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"least_share": "50"}, {"least_share": None, "mode": None}, None, {"of_tomorrow": 1}],
+)
+def test_options_may_be_text_or_absent(talk, options):
+    talk.chat(4)
+    assert talk.ask(options=options)["outcome"] == "replaced"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"mode": "losless"}, {"least_share": "much"}, {"least_share": 101}, {"too_little": "maybe"}],
+)
+def test_an_option_that_cannot_be_honoured_chooses_no_way_but_the_summary(talk, options):
+    talk.chat(4)
+    reply = talk.ask(options=options)
+    assert fell_back(reply) == "bad_option"
+    assert f"$.{next(iter(options))}" in reply["receipt"]

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import socket
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lcc_sidecar import __version__
+from lcc_sidecar import __version__, limits
 from lcc_sidecar.near import wire
 from lcc_sidecar.sidecar import lifecycle
 from tests.sidecar.worlds import row, wait_until
@@ -310,3 +311,14 @@ def test_requests_in_the_queue_of_a_leaving_sidecar_reach_its_successor(world):
             assert (ran.code, ran.out) == (0, b"")
     over.set()
     stopper.join()
+
+
+def test_silent_callers_keep_nobody_out_and_do_not_hold_up_the_end(world):
+    process = world.serve()
+    with contextlib.ExitStack() as silent:
+        for _ in range(limits.CONNECTIONS_MAX + 3):
+            connection = silent.enter_context(socket.socket(socket.AF_UNIX))
+            connection.connect(world.point + ".sock")
+        assert world.ask("ping", seconds=limits.FIRST_BYTES_SECONDS + 5)["ok"]
+        process.terminate()
+        assert process.wait(limits.LEAVE_SECONDS + limits.FIRST_BYTES_SECONDS + 5) == 0
