@@ -14,8 +14,13 @@ def main() -> int:
 
 def _serve(asked: str) -> int:
     """Serve as a process whose output nobody sees: the log is where to look."""
-    from lcc_sidecar.sidecar import lifecycle, log  # noqa: PLC0415
+    try:
+        from lcc_sidecar.sidecar import lifecycle, log  # noqa: PLC0415
+    except ImportError as error:  # this interpreter lacks a package: only the near side can tell
+        from lcc_sidecar.near.log import note  # noqa: PLC0415
 
+        note("serve", error)
+        return 1
     try:
         lifecycle.serve(asked)  # one that is there already is as good: the starter will find it
     except Exception as error:  # noqa: BLE001
