@@ -10,9 +10,10 @@ import { requestFrom } from './request.mjs'
 
 const COMPACT_TIMEOUT_MS = 70_000 // above the near side's own limit, so that one comes first
 const TOAST_MS = 12_000 // one line with figures, while the screen is redrawn under it
+const LOG_AFTER_MS = 1_500 // a line written sooner goes with the screen that is redrawn
 const FAR_FROM_LIMIT_PERCENT = 60 // auto-compaction comes at 90 % and more
 
-const NO_ANSWER = "lcc: the sidecar gave no answer (lcc doctor says why); Claude's own summary runs"
+const NO_ANSWER = "the sidecar gave no answer (lcc doctor says why); Claude's own summary runs"
 
 export const register = (on, options) => {
   on('session.compact', async ($, e, next) => {
@@ -20,15 +21,21 @@ export const register = (on, options) => {
     const request = await requestFrom($, e, options)
     if (!request) return next(e)
     const reply = await answerTo($, request)
-    if (!reply) $.ui.toast(NO_ANSWER, { timeoutMs: TOAST_MS })
+    if (!reply) tell($, NO_ANSWER)
     const isReplaced = reply?.outcome === 'replaced'
     const messages = isReplaced ? rebuilt(e.messages, reply) : undefined
     if (isReplaced && !messages) return next(e) // and no receipt: it would not be true
-    if (await isToBeSkipped($, e, reply, options)) return { skip: reply.reason }
-    if (reply?.receipt) $.ui.toast(reply.receipt, { timeoutMs: TOAST_MS })
+    if (await isToBeSkipped($, e, reply, options)) return { skip: `lcc: ${reply.reason}` }
+    if (reply?.receipt) tell($, reply.receipt)
     if (!messages) return next(e)
     return { messages, tokensBefore: reply.tokens_before, tokensAfter: reply.tokens_after }
   }).catch(($, e, next) => next(e))
+}
+
+/** Shows the person a line now, and leaves it in the transcript. The model does not see it. */
+function tell($, text) {
+  $.ui.toast(text, { timeoutMs: TOAST_MS })
+  $.clock.after(LOG_AFTER_MS, () => $.ui.log(text))
 }
 
 /** The sidecar's reply, or undefined if there is no whole one. */

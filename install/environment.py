@@ -75,7 +75,8 @@ def gather_wheels(python: Path, source: Path, wheels: Path, given: Path | None) 
     cannot stand in for them: it answers only when the index confirms it.)
     """
     project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = [*project["build-system"]["requires"], str(source)]
+    # "." and not its path: pip takes "[x]" at a path's end for the name of an extra
+    wanted = [*project["build-system"]["requires"], "."]
     folders = [str(folder) for folder in (given, wheels) if folder and folder.is_dir()]
     links = [part for folder in folders for part in ("--find-links", folder)]
     fresh = wheels.with_name("wheels.new")
@@ -85,14 +86,14 @@ def gather_wheels(python: Path, source: Path, wheels: Path, given: Path | None) 
     try:
         if not folders:
             raise InstallError("no wheels at hand")  # noqa: TRY301 - the same way on as below
-        pip(python, *command, "--no-index", *wanted, what="a wheel is missing")
+        pip(python, *command, "--no-index", *wanted, what="a wheel is missing", cwd=source)
     except InstallError:
         came_from = "the package index"
         help_ = (
             "the packages could not be fetched; without a network, say where their wheels are: "
             "python3 install --wheels DIR"
         )
-        pip(python, *command, "--retries", "1", *wanted, what=help_)
+        pip(python, *command, "--retries", "1", *wanted, what=help_, cwd=source)
     shutil.rmtree(wheels, ignore_errors=True)
     fresh.rename(wheels)
     return came_from
@@ -101,9 +102,10 @@ def gather_wheels(python: Path, source: Path, wheels: Path, given: Path | None) 
 def install(python: Path, wheels: Path) -> None:
     """Install the package, and what it needs, from `wheels` alone."""
     common = ("install", "--quiet", "--no-index", "--find-links", str(wheels), "lcc-sidecar")
-    pip(python, *common, what="the package could not be installed")
+    pip(python, *common, what="the package could not be installed", own_settings=False)
     # The same version again, from a source tree that may have changed.
-    pip(python, *common, "--force-reinstall", "--no-deps", what="the package was not replaced")
+    again = (*common, "--force-reinstall", "--no-deps")
+    pip(python, *again, what="the package was not replaced", own_settings=False)
 
 
 def clean_environment() -> dict[str, str]:
@@ -112,12 +114,27 @@ def clean_environment() -> dict[str, str]:
     return kept | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
 
 
-def pip(python: Path, *arguments: str, what: str) -> None:
-    """Run pip in the venv. Raise InstallError, saying `what` is wrong and what pip says."""
-    _run([python, "-I", "-m", "pip", *arguments], what)
+def pip(
+    python: Path,
+    *arguments: str,
+    what: str,
+    cwd: Path | None = None,
+    own_settings: bool = True,
+) -> None:
+    """Run pip in the venv. Raise InstallError, saying `what` is wrong and what pip says.
+
+    Without `own_settings` the person's pip.conf does not count: it can send packages elsewhere.
+    """
+    settings = {} if own_settings else {"PIP_CONFIG_FILE": os.devnull}
+    _run([python, "-I", "-m", "pip", *arguments], what, cwd, settings)
 
 
-def _run(command: list[str | Path], what: str) -> str:
+def _run(
+    command: list[str | Path],
+    what: str,
+    cwd: Path | None = None,
+    settings: dict[str, str] | None = None,
+) -> str:
     try:
         done = subprocess.run(
             command,
@@ -125,7 +142,8 @@ def _run(command: list[str | Path], what: str) -> str:
             timeout=PACKAGES_SECONDS,
             check=False,
             stdin=subprocess.DEVNULL,
-            env=clean_environment(),
+            env=clean_environment() | (settings or {}),
+            cwd=cwd,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise InstallError(f"{what}: {error}") from None

@@ -48,9 +48,10 @@ def _fill(venv: Path, python: Path) -> str:
     environment.gather_wheels(python, SOURCE, venv / "wheels", None)
     environment.pip(
         python,
-        *("install", "--quiet", "--find-links", str(venv / "wheels"), "-e", str(SOURCE)),
+        *("install", "--quiet", "--find-links", str(venv / "wheels"), "-e", "."),
         *groups["dev"],
         what="the test packages could not be installed",
+        cwd=SOURCE,
     )
     stamp.write_text(wanted)
     return str(venv)

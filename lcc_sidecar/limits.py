@@ -55,6 +55,7 @@ START_POLL_SECONDS = 0.02  # a start takes 150-300 ms; a look costs some 50 us
 HEADER_BYTES = 4  # length of one frame, big-endian
 REQUEST_MAX_BYTES = COMPACT_STDIN_MAX_BYTES + 4096  # the largest request and its envelope
 REPLY_MAX_BYTES = 4_000_000  # the client cuts a process's stdout at 4 MiB
+ENVELOPE_BYTES = 1024  # what a reply adds around an answer
 SOCKET_PATH_MAX_BYTES = 100  # sun_path holds 104 on macOS, 108 on Linux, with a closing NUL
 TOKEN_BYTES = 32  # 256 bits, where loopback TCP stands in for a Unix socket
 

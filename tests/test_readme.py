@@ -113,7 +113,7 @@ def test_the_live_receipt_of_the_readme_is_what_is_shown():
 
     receipt = receipts.replaced(52_000, 0.014, [on_disk] * 31 + [identical] * 7)
 
-    assert f"\n{receipt}\n" in README
+    assert f"\n● lcc-sidecar: {receipt}\n" in README
 
 
 def test_every_hook_and_every_option_of_the_plugin_stands_in_the_readme():

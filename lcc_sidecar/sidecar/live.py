@@ -212,6 +212,11 @@ def _too_little(outcome: str, share: float) -> Reply:
     return {"ok": True, "outcome": outcome, "receipt": receipts.summary(reason), "reason": reason}
 
 
+def too_much() -> Reply:
+    """Return the reply where an answer would be more than the client takes."""
+    return _fell_back("too_much", "there is too much to carry along")
+
+
 def _fell_back(reason: str, message: str) -> Reply:
     receipt = receipts.fell_back(message)
     return {"ok": True, "outcome": "fell_back", "receipt": receipt, "reason": reason}

@@ -1,4 +1,4 @@
-"""The one line that a person sees of a live compaction (DESIGN section 2)."""
+"""The one line that a person sees of a live compaction, behind the plugin's name (DESIGN 2)."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ def replaced(tokens_freed: int, seconds: float, pointers: Iterable[str]) -> str:
     parts = [f"{kinds[kind]} {words}" for kind, words in _WORDS.items() if kinds[kind]]
     where = parts[0].partition(" ")[2] if len(parts) == 1 else ", ".join(parts)
     return (
-        f"lcc: about {_short(tokens_freed)} tokens freed in {seconds * 1000:.0f} ms, every word "
+        f"about {_short(tokens_freed)} tokens freed in {seconds * 1000:.0f} ms, every word "
         f"kept; {results} {'result' if results == 1 else 'results'} one read away ({where})"
     )
 
@@ -23,8 +23,8 @@ def replaced(tokens_freed: int, seconds: float, pointers: Iterable[str]) -> str:
 def too_little(share: float) -> str:
     """Return why the conversation cannot be compacted for much; `share` in percent of it."""
     if share <= 0:
-        return "lcc: nothing more can be freed and proven recoverable"
-    return f"lcc: only {share:.1f} % can be freed and proven recoverable"
+        return "nothing more can be freed and proven recoverable"
+    return f"only {share:.1f} % can be freed and proven recoverable"
 
 
 def summary(reason: str) -> str:
@@ -33,7 +33,7 @@ def summary(reason: str) -> str:
 
 
 def fell_back(why: str) -> str:
-    return f"lcc: left to Claude's own summary; {why}"
+    return f"left to Claude's own summary; {why}"
 
 
 def _kind(pointer: str) -> str:

@@ -12,6 +12,7 @@ from lcc_sidecar.errors import LccError, SidecarError
 from lcc_sidecar.limits import (
     CONNECTIONS_MAX,
     DRAIN_SECONDS,
+    ENVELOPE_BYTES,
     FIRST_BYTES_SECONDS,
     HEADER_BYTES,
     LEAVE_SECONDS,
@@ -165,7 +166,9 @@ class Server:
                 session.update()
             except OSError:  # gone since it was found
                 return live.answer(asked, None)
-            return live.answer(asked, session)
+            answer = live.answer(asked, session)
+        too_long = len(encode_reply(answer)) > REPLY_MAX_BYTES - ENVELOPE_BYTES
+        return live.too_much() if too_long else answer
 
     def _status(self, _: Status) -> Reply:
         sessions = self._sessions.all()

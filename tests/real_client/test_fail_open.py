@@ -19,7 +19,7 @@ REPLACED = {
     "notes": {},
     "carry": [],
     "drop": [],
-    "receipt": "lcc: not true",
+    "receipt": "not true at all",
 }
 REPLIES = {
     "it says nothing": b"",
@@ -97,7 +97,7 @@ def test_the_built_in_summary_runs_if(wronged, number):
 def test_a_session_goes_on_after_all_that(wronged):
     assert len(wronged.requests("summary")) == len(REPLIES)
     assert any(SUMMARY in each for each in words(wronged.request_of("AFTER")))
-    assert "lcc: not true" not in wronged.debug_log()
+    assert "not true at all" not in wronged.debug_log()
 
 
 @pytest.mark.parametrize("prompt", ["LAST", "RESUMED"])

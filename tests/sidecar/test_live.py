@@ -27,7 +27,7 @@ def note_for(path):
 
 def fell_back(reply):
     assert reply["outcome"] == "fell_back"
-    assert reply["receipt"].startswith("lcc: left to Claude's own summary; ")
+    assert reply["receipt"].startswith("left to Claude's own summary; ")
     return reply["reason"]
 
 
@@ -52,7 +52,7 @@ def test_the_receipt_is_one_true_line(talk):
     talk.chat(4)
     reply = talk.ask()
     line = (
-        r"lcc: about (\d+)k tokens freed in \d+ ms, every word kept; "
+        r"about (\d+)k tokens freed in \d+ ms, every word kept; "
         r"2 results one read away \(on disk\)"
     )
     found = re.fullmatch(line, reply["receipt"])
@@ -72,7 +72,7 @@ def test_less_than_the_persons_least_share_is_too_little(talk):
     assert talk.ask()["outcome"] == "replaced"
     reply = talk.ask(options={"least_share": 50})
     assert reply["outcome"] == "too_little"
-    assert re.fullmatch(r"lcc: only [\d.]+ % can be freed and proven recoverable", reply["reason"])
+    assert re.fullmatch(r"only [\d.]+ % can be freed and proven recoverable", reply["reason"])
     assert reply["receipt"] == f"{reply['reason']}; Claude's own summary runs"
 
 
