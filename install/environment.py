@@ -77,9 +77,11 @@ def gather_wheels(python: Path, source: Path, wheels: Path, given: Path | None) 
     project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))
     # "." and not its path: pip takes "[x]" at a path's end for the name of an extra
     wanted = [*project["build-system"]["requires"], "."]
+    fresh = wheels.with_name("wheels.new")
+    if fresh.is_dir() and not wheels.is_dir():  # an install was killed between the two moves below
+        fresh.rename(wheels)
     folders = [str(folder) for folder in (given, wheels) if folder and folder.is_dir()]
     links = [part for folder in folders for part in ("--find-links", folder)]
-    fresh = wheels.with_name("wheels.new")
     shutil.rmtree(fresh, ignore_errors=True)
     command = ("wheel", "--quiet", "--wheel-dir", str(fresh), *links)
     came_from = " and ".join(map(short, folders))

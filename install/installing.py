@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -176,5 +177,6 @@ def _closing(to: Places) -> None:
         print(f"`lcc` is not on your PATH: alias lcc={short(to.command)}")
     print(f"Look: {'lcc' if is_found else short(to.command)} doctor")
     home = os.environ.get(HOME_VARIABLE)
-    setting = f"{HOME_VARIABLE}={home} " if home else ""
-    print(f"Undo: {setting}{Path(sys.executable).name} {SOURCE / 'install'} uninstall")
+    setting = f"{HOME_VARIABLE}={shlex.quote(home)} " if home else ""
+    program = shlex.quote(str(SOURCE / "install"))
+    print(f"Undo: {setting}{Path(sys.executable).name} {program} uninstall")

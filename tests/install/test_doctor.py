@@ -195,7 +195,7 @@ def test_where_nothing_is_installed_it_says_how_to(user):
 
 
 def test_an_option_that_cannot_be_used_is_found(installed):
-    settings = installed.home / ".claude/settings.json"
+    settings = installed.settings
     told = json.loads(settings.read_text())
     told["pluginConfigs"] = {PLUGIN_ID: {"options": {"mode": "losless"}}}
     with changed(settings, json.dumps(told)):
