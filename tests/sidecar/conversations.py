@@ -9,6 +9,7 @@ from lcc_sidecar.sidecar.live import answer
 from tests.build import Session, tool_use
 
 VERSION = "2.1.332"
+BIG = "".join(f"line {n} of a big file\n" for n in range(300))
 
 
 class Conversation(Session):
@@ -89,3 +90,10 @@ def text_of(content):
 def image(data):
     source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(data).decode()}
     return {"type": "image", "source": source}
+
+
+def fell_back(reply):
+    """Return why a compaction was left to the summary."""
+    assert reply["outcome"] == "fell_back"
+    assert reply["receipt"].startswith("left to Claude's own summary; ")
+    return reply["reason"]

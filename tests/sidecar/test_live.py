@@ -7,28 +7,11 @@ import pytest
 
 from lcc_sidecar.sidecar.live import answer
 from tests.build import tool_use
-from tests.sidecar.conversations import Conversation, image
-
-BIG = "".join(f"line {n} of a big file\n" for n in range(300))
-
-
-@pytest.fixture
-def talk(tmp_path):
-    talk = Conversation(tmp_path)
-    talk.says("please look")
-    talk.big = talk.file("big.txt", BIG)
-    talk.reads_file("toolu_big", talk.big)
-    return talk
+from tests.sidecar.conversations import BIG, fell_back, image
 
 
 def note_for(path):
     return f"[removed: re-read {path} to recover; content verified on disk at compaction time]"
-
-
-def fell_back(reply):
-    assert reply["outcome"] == "fell_back"
-    assert reply["receipt"].startswith("left to Claude's own summary; ")
-    return reply["reason"]
 
 
 def test_a_read_that_is_still_on_disk_becomes_a_pointer(talk):
@@ -347,70 +330,3 @@ def test_lone_surrogates_pass(talk):
     talk.returns("toolu_odd", "odd \udc00 output")
     talk.chat(4)
     assert json.dumps(talk.ask()["notes"]) == json.dumps({"toolu_big": note_for(talk.big)})
-
-
-# --- blocks that the client's list does not show ---
-
-
-@pytest.mark.parametrize(
-    "kind", ["server_tool_use", "web_search_tool_result", "mcp_tool_use", "a_kind_of_tomorrow"]
-)
-@pytest.mark.parametrize("text", ["", "beside it"])
-def test_what_a_server_tool_said_is_left_to_the_summary(talk, kind, text):
-    words = [{"type": "text", "text": text}] if text else []
-    talk.replies({"type": kind, "id": "srv"}, *words)
-    talk.chat(4)
-    assert fell_back(talk.ask()) == "strange_block"
-
-
-@pytest.mark.parametrize("kind", ["thinking", "redacted_thinking"])
-def test_thinking_may_go(talk, kind):
-    talk.replies({"type": kind, "thinking": "hm"})
-    talk.chat(4)
-    assert talk.ask()["outcome"] == "replaced"
-
-
-def test_an_image_beside_a_result_is_left_to_the_summary(talk):
-    talk.replies(tool_use("toolu_x", "Bash", command="x"))
-    result = {"type": "tool_result", "tool_use_id": "toolu_x", "content": "out"}
-    feedback = {"type": "text", "text": "no, like this"}
-    talk.add("user", {"role": "user", "content": [result, feedback, image(b"pasted")]})
-    talk.chat(4)
-    assert fell_back(talk.ask()) == "strange_block"
-
-
-def test_a_row_that_the_file_does_not_hold_yet_is_left_to_the_summary(talk):
-    talk.chat(4)
-    late = talk.replies({"type": "text", "text": "too late for the file"})
-    assert fell_back(talk.ask(file_without=late)) == "file_behind"
-
-
-def test_what_a_command_has_printed_is_carried(talk):
-    talk.replies({"type": "text", "text": "done"})
-    printed = "<local-command-stdout>42</local-command-stdout>"
-    talk.add("system", subtype="local_command", content=printed)
-    talk.chat(4)
-    assert [row["text"] for row in talk.ask()["carry"]] == [printed]
-
-
-# --- options ---
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"least_share": "50"}, {"least_share": None, "mode": None}, None, {"of_tomorrow": 1}],
-)
-def test_options_may_be_text_or_absent(talk, options):
-    talk.chat(4)
-    assert talk.ask(options=options)["outcome"] == "replaced"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"mode": "losless"}, {"least_share": "much"}, {"least_share": 101}, {"too_little": "maybe"}],
-)
-def test_an_option_that_cannot_be_honoured_chooses_no_way_but_the_summary(talk, options):
-    talk.chat(4)
-    reply = talk.ask(options=options)
-    assert fell_back(reply) == "bad_option"
-    assert f"$.{next(iter(options))}" in reply["receipt"]
