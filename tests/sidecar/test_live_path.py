@@ -43,11 +43,10 @@ def test_the_newest_rows_are_read_without_a_nudge(world, tmp_path):
     assert set(json.loads(hooked(world, talk).out)["notes"]) == {"toolu_big", "toolu_more"}
 
 
-def test_a_reply_that_the_client_would_cut_is_not_given(world, tmp_path):
+def test_an_answer_that_the_client_would_cut_is_left_to_the_summary(world, tmp_path):
     talk = started(tmp_path)
     for number in range(5):
         talk.attach("hook_additional_context", f"{number}" * 1_000_000)
     talk.chat(4)
-    ran = hooked(world, talk)
-    assert (ran.code, ran.out) == (0, b"")
-    assert "too large" in world.logged()
+    reply = json.loads(hooked(world, talk).out)
+    assert (reply["outcome"], reply["reason"]) == ("fell_back", "too_much")
