@@ -73,7 +73,7 @@ def _note(use: Use, content: list[Any]) -> str:
     if note is not None:
         return note
     raise LiveCompactionError(
-        "media", f"a {use.tool} result holds more than text, and no file on disk holds it"
+        "media", f"a {use.tool} result is more than text, and no image that a file still holds"
     )
 
 
