@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["keep", "dedupe", "replace"]
+Kind = Literal["keep", "dedupe", "replace", "trim", "drop"]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The fate of one call's result. `note` is the text that takes its place, if anything does."""
+    """The fate of one call and its result.
+
+    `note` is the text that takes the result's place, if anything does: a pointer, or what a trim
+    leaves. A drop takes call and result away together, and has none.
+    """
 
     id: str
     kind: Kind
@@ -17,10 +21,11 @@ class Decision:
     note: str | None = None
     kept_at: str | None = None
     recover: Mapping[str, Any] | None = None
+    scores: Mapping[str, float] | None = None  # a judge's answers: keep_call, keep_result
 
     @property
     def is_removal(self) -> bool:
-        return self.note is not None
+        return self.note is not None or self.kind == "drop"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ of the user, are already merged. Everything is immutable; nothing does I/O.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -104,6 +104,18 @@ class Transcript:
         """Return this transcript with the texts of the results named in `notes` replaced."""
         return Transcript(tuple(_noted(message, notes) for message in self.messages))
 
+    def without(self, ids: Collection[str]) -> "Transcript":
+        """Return this transcript without the calls and results of these ids.
+
+        A message that loses all of its content goes (first specification, section 1).
+        """
+        if not ids:
+            return self
+        left = (_without(message, ids) for message in self.messages)
+        was_empty = (message.is_empty for message in self.messages)
+        kept = zip(left, was_empty, strict=True)
+        return Transcript(tuple(m for m, was in kept if was or not m.is_empty))
+
     def texts(self) -> Iterator[str]:
         """Yield everything that fills the window: texts, calls' inputs as JSON, results."""
         for message in self.messages:
@@ -126,6 +138,12 @@ class Transcript:
             if call.id in results and call.id not in ambiguous:
                 result_index, result = results[call.id]
                 yield Pair(call, result, call_index, result_index)
+
+
+def _without(message: Message, ids: Collection[str]) -> Message:
+    calls = tuple(call for call in message.calls if call.id not in ids)
+    results = tuple(result for result in message.results if result.id not in ids)
+    return replace(message, calls=calls, results=results)
 
 
 def _noted(message: Message, notes: Mapping[str, str]) -> Message:
