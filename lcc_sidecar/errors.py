@@ -2,6 +2,7 @@
 
 LccError
 ├── TranscriptError      the input is not a transcript we can read whole (CLI exit 2)
+│   └── TranscriptFitError        a judge cannot be shown the conversation (CLI exit 2)
 ├── UsageError           an option or a combination that cannot be honoured (CLI exit 2)
 ├── SettingsError        a settings file that cannot be used
 ├── InstallError         a step of the installation that failed
@@ -17,6 +18,10 @@ class LccError(Exception):
 
 class TranscriptError(LccError):
     """A transcript that cannot be read whole; the message names the place."""
+
+
+class TranscriptFitError(TranscriptError):
+    """A conversation that no stage fits into what a judge may be shown; nothing was judged."""
 
 
 class UsageError(LccError):
