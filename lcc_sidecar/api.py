@@ -88,7 +88,8 @@ class TranscriptCompactionRequest:
         defaults = _Judged()
         for field in fields(_Judged):
             if getattr(self, field.name) != getattr(defaults, field.name):
-                raise UsageError(f"{field.name} is not there in this version: leave it out")
+                value = getattr(self, field.name)
+                raise UsageError(f"{field.name} {value!r} is not there in this version")
         return Options(
             question=self.question,
             rules_mode=self.rules_mode,

@@ -93,3 +93,10 @@ PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
 
 # --- live compaction ---
 LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for
+
+# --- MCP: an answer has to stay under the client's 25,000 tokens, whatever a report holds ---
+MCP_GROUPS_MAX = 16  # a pass has some ten reasons; a report from elsewhere may hold any number
+MCP_WARNINGS_MAX = 8  # a judge that is down warns once for each call
+MCP_TEXT_MAX_CHARS = 80  # of a reason, a tool's name, a path; all texts together make 8,000
+MCP_WARNING_MAX_CHARS = 200
+KEPT_COMPACTIONS_MAX = 20  # files behind earlier answers; one is read right after its answer

@@ -6,14 +6,15 @@ from typing import cast
 
 import click
 
-from lcc_sidecar.cli.files import check_targets, to_json, write_stdout, write_whole
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
 from lcc_sidecar.compaction import compact as run_pass
-from lcc_sidecar.errors import LccError, UsageError
+from lcc_sidecar.errors import UsageError
+from lcc_sidecar.kept import carried_out
 from lcc_sidecar.limits import MIN_REDUCTION, PRESERVE_RECENT_MESSAGES
 from lcc_sidecar.options import Options, RulesMode
-from lcc_sidecar.transcript.files import load_document, parse_document
+from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
+from lcc_sidecar.transcript.files import load_document
 from lcc_sidecar.transcript.tokens import Method
 
 
@@ -100,9 +101,7 @@ def compact(  # noqa: PLR0913 - one parameter an option
     with progress_bar() as progress:
         done = run_pass(document.transcript, options, progress)
     if not dry_run:
-        compacted = document.render(done.notes)
-        if parse_document(compacted).transcript != done.transcript:
-            raise LccError(f"{file}: the result could not be written as it was decided; kept as is")
+        compacted = carried_out(document, done)
         if output:
             write_whole(output, compacted)
         else:
