@@ -2,6 +2,7 @@
 
 LccError
 ├── TranscriptError      the input is not a transcript we can read whole (CLI exit 2)
+│   └── TranscriptFitError   a conversation that no stage makes small enough for a judge (CLI exit 2)
 ├── UsageError           an option or a combination that cannot be honoured (CLI exit 2)
 ├── SettingsError        a settings file that cannot be used
 ├── InstallError         a step of the installation that failed
@@ -17,6 +18,10 @@ class LccError(Exception):
 
 class TranscriptError(LccError):
     """A transcript that cannot be read whole; the message names the place."""
+
+
+class TranscriptFitError(TranscriptError):
+    """A conversation that a judge could not see whole; the message says by how much it is over."""
 
 
 class UsageError(LccError):
