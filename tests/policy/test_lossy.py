@@ -277,17 +277,15 @@ def test_whatever_the_calls_pairs_stay_pairs_and_the_superseding_stay(steps, que
         assert (decision.note is not None) == (decision.kind == "trim")
 
 
-def test_ten_thousand_calls_are_decided_in_linear_time():
+def test_four_times_the_calls_take_about_four_times_as_long():
     def seconds(count: int) -> float:
         parts = [bash(f"t{n}", f"cat src/f{n % 97}.py", BIG[: n % 5000]) for n in range(count)]
         transcript = conversation(*parts)
-        started = time.perf_counter()
+        started = time.process_time()
         decide(transcript, "fix the thing in src/f3.py " * 50)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
-    small = min(seconds(1000) for _ in range(3))
-
-    assert seconds(10_000) < 25 * small + 0.1
+    assert min(seconds(4000) for _ in range(3)) < 10 * min(seconds(1000) for _ in range(3))
 
 
 def test_an_answer_without_a_call_is_not_decided():
