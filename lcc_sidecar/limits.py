@@ -18,6 +18,13 @@ COMMANDS_REMEMBERED = 4096  # whose words are known already: each is asked about
 # --- duplicate search ---
 ANCHOR_HITS_MAX = 64  # places of one anchor line that are compared; bounds repeated text
 
+# --- lossy rules (first specification, "lossy") ---
+LOSSY_RECENT_MESSAGES = 40  # the newest ones: nothing in them is trimmed, no read in them is stale
+LOSSY_TRIM_ABOVE_CHARS = 4000
+LOSSY_TRIM_HEAD_CHARS = 1000
+LOSSY_TRIM_TAIL_CHARS = 1000
+WHOLE_READ_MAX_LINES = 2000  # where the client's Read stops if no range is asked for
+
 # --- reading session files ---
 TRANSCRIPT_MAX_BYTES = 1 << 30  # ten times the largest session seen; it is held in memory
 LOOK_AT_LINES = 20  # that tell a session file from a JSON document; publishers add comment lines

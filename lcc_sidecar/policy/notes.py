@@ -53,6 +53,15 @@ def re_run(command: str) -> str | None:
     return f"[removed: re-run `{command}` to recover]"
 
 
+def trimmed(text: str, head: int, tail: int = 0) -> str:
+    """Return the first `head` and last `tail` characters of a text, around one line that says so.
+
+    What is left out is nowhere else: only the judged and the lossy rules trim.
+    """
+    line = f"[trimmed: {len(text) - head - tail} characters of this result are left out]"
+    return f"{text[:head]}\n{line}" + (f"\n{text[-tail:]}" if tail else "")
+
+
 def tools_found(names: Iterable[str]) -> str | None:
     """Return the note for a search for tools: their names are all that it found.
 
