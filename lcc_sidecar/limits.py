@@ -114,7 +114,7 @@ INPUT_CUT_CHARS = 200  # the stage inputs-200 is named for it
 TEXT_HEAD_CHARS = 400  # of a long text that is abridged: what it is about stands at its start
 TEXT_TAIL_CHARS = 200  # and what came of it at its end
 LINE_INPUT_CHARS = 80  # of an input in a call's one line: a path or the start of a command
-DENSE_RUN_CHARS = 32  # letters and digits without a break: keys, hashes, base64; a token a character
+DENSE_RUN_CHARS = 32  # without a break: hashes, keys, base64; one token a character
 REDACT_DEPTH_MAX = 64  # of nested inputs; what stands deeper is left out
 
 # --- provider jev ---

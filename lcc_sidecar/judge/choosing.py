@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lcc_sidecar.judge.jev import Jev
 from lcc_sidecar.judge.key import NETWORK_VARIABLE, Key, find_key, network_disabled
 from lcc_sidecar.judge.laya import MODEL as LAYA_MODEL
 from lcc_sidecar.judge.laya import Laya, LayaMissingError, load_laya
 from lcc_sidecar.options import Options
+
+if TYPE_CHECKING:
+    from lcc_sidecar.judge.jev import Jev
 
 Evaluate = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], Any]
 
@@ -20,7 +22,7 @@ class Judge:
     provider: str
     evaluate: Evaluate
     item_tokens: int | None = None
-    service: Jev | None = None
+    service: "Jev | None" = None
 
     def close(self) -> None:
         if self.service is not None:
@@ -57,6 +59,8 @@ def _jev(options: Options) -> Judge | Unavailable:
     key = find_key()
     if not isinstance(key, Key):
         return Unavailable("jev", (f"jev_unavailable: {key}",))
+    from lcc_sidecar.judge.jev import Jev  # noqa: PLC0415 - its HTTP client takes 0.2 s to import
+
     service = Jev(key, options.jev_model)
     return Judge("jev", service.evaluate, service=service)
 

@@ -142,9 +142,11 @@ def _calls_one_line(messages: Sequence[ShownMessage]) -> Iterator[dict[str, Any]
             gathered = entries[0] if lines else None
 
 
-_STAGES: tuple[
-    tuple[str, Callable[[Sequence[ShownMessage]], Iterator[dict[str, Any]]]], ...
-] = (("full", _full), ("inputs-200", _inputs_200), ("calls-one-line", _calls_one_line))
+_STAGES: tuple[tuple[str, Callable[[Sequence[ShownMessage]], Iterator[dict[str, Any]]]], ...] = (
+    ("full", _full),
+    ("inputs-200", _inputs_200),
+    ("calls-one-line", _calls_one_line),
+)
 
 
 def _entry(

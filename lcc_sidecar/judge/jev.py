@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from lcc_sidecar.errors import UsageError
+from lcc_sidecar.errors import JudgeError, UsageError
 from lcc_sidecar.judge.fitting import encoded
 from lcc_sidecar.judge.key import Key
 from lcc_sidecar.limits import (
@@ -35,10 +35,6 @@ URL_VARIABLE = "TYPESAFE_BASE_URL"
 _PATH = "/v1/systemone"
 _TRY_AGAIN = {408, 425, 429}  # and every 5xx, 529 among them
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_.-]{1,60}")
-
-
-class JudgeError(Exception):
-    """A request that brought no answer; `str()` is safe to show and to keep."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from lcc_sidecar.errors import JudgeError
 from lcc_sidecar.judge.choosing import Judge, Unavailable, choose
 from lcc_sidecar.judge.counting import CautiousCounter
 from lcc_sidecar.judge.fitting import ShownCall, ShownMessage, State, encoded, fit, shown
-from lcc_sidecar.judge.jev import JudgeError
 from lcc_sidecar.judge.laya import item_state
 from lcc_sidecar.judge.questions import Answers, batches, questions_on, read_answers
 from lcc_sidecar.limits import ENVELOPE_TOKENS
@@ -59,6 +59,7 @@ def judge(  # noqa: PLR0913 - a pass's own parameters
     protection: Protection,
     candidates: Sequence[str],
     options: Options,
+    *,
     client: Any = None,
     progress: Progress | None = None,
 ) -> Judgement:

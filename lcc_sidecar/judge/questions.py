@@ -21,7 +21,7 @@ _RESULT = {
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a judge said on one batch: probabilities by call id, and what was wrong with the rest."""
+    """What a judge said on one batch: probabilities by call id, and what was wrong."""
 
     scores: Mapping[str, Mapping[str, float]]
     warnings: tuple[str, ...] = ()

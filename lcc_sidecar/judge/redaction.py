@@ -21,11 +21,11 @@ _KEYS = re.compile(
 _PEM = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END|\Z)", re.DOTALL)
 _SCHEME = re.compile(r"\b(bearer|basic)\s{1,4}[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
 _USERINFO = re.compile(r"://[^\s/:@]{0,256}:[^\s/@]{1,256}@")
-_SECRET_NAME = r"(?:pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?key|private[_-]?key)"
+_NAMES = r"(?:pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?key|private[_-]?key)"
 _NAME_START = r"(?<![A-Za-z0-9])[\w-]{0,40}"
 _SECRET = re.compile(  # name = value, name: value, "name": "value", --name value
-    rf"({_NAME_START}{_SECRET_NAME}[\w-]{{0,20}}[\"']?\s{{0,4}}[:=]\s{{0,4}}"
-    rf"|--[\w-]{{0,40}}{_SECRET_NAME}[\w-]{{0,20}}\s{{1,4}})"
+    rf"({_NAME_START}{_NAMES}[\w-]{{0,20}}[\"']?\s{{0,4}}[:=]\s{{0,4}}"
+    rf"|--[\w-]{{0,40}}{_NAMES}[\w-]{{0,20}}\s{{1,4}})"
     r"(\"[^\"\n]{4,}\"|'[^'\n]{4,}'|[^\s\"',;]{4,})",
     re.IGNORECASE,
 )
@@ -35,7 +35,7 @@ _TOKEN = re.compile(  # also a word of everyday code: only a value that holds a 
     r"(?=[A-Za-z_./+=-]{0,200}\d)[A-Za-z0-9_./+=-]{16,}",
     re.IGNORECASE,
 )
-_SECRET_KEY = re.compile(rf"{_SECRET_NAME}|token$|credentials?$|^auth", re.IGNORECASE)
+_SECRET_KEY = re.compile(rf"{_NAMES}|token$|credentials?$|^auth", re.IGNORECASE)
 
 
 def redact(text: str) -> str:

@@ -23,8 +23,7 @@ _NOTE = re.compile(
     r"|\[tools found: [^\]]+; to use one, search for it again\]"
 )
 
-_TRIM_NOTE = re.compile(r"\[trimmed: \d+ of \d+ characters left out; [^\]\n]*\]\Z")
-_UNSAFE = re.compile(r"[^\w .:/-]")
+_TRIM_LINE = re.compile(r"^\[trimmed: \d+ characters of this result are left out\]$", re.MULTILINE)
 
 SHORTEST = len("[output = lines 1-1 of x]")
 
@@ -72,19 +71,9 @@ def tools_found(names: Iterable[str]) -> str | None:
     return f"[tools found: {found}; to use one, search for it again]" if _is_plain(found) else None
 
 
-def trimmed(text: str, head_chars: int, tool: str) -> str | None:
-    """Return the head of a result with one line on what is left out; None if nothing is saved.
-
-    A result that was trimmed before stays as it is: a note once written is never written anew.
-    """
-    last = text[text.rfind("\n") + 1 :]
-    if last.startswith("[trimmed: ") and _TRIM_NOTE.fullmatch(last):
-        return None
-    left_out = len(text) - head_chars
-    name = _UNSAFE.sub("_", tool)
-    note = f"[trimmed: {left_out} of {len(text)} characters left out; call {name} again for them]"
-    made = f"{text[:head_chars]}\n{note}"
-    return made if len(made) < len(text) else None
+def is_trimmed(text: str) -> bool:
+    """Return whether a result was trimmed before; what is left of it is not trimmed anew."""
+    return _TRIM_LINE.search(text) is not None
 
 
 def is_tools_found(text: str) -> bool:
