@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from lcc_sidecar import compaction
+from lcc_sidecar.carrying import carried_out
 from lcc_sidecar.errors import TranscriptError, TranscriptFitError, UsageError
-from lcc_sidecar.limits import MIN_REDUCTION, PRESERVE_RECENT_MESSAGES
-from lcc_sidecar.options import Options, RulesMode
+from lcc_sidecar.options import Options, Provider, RulesMode
 from lcc_sidecar.policy.readonly_commands import is_read_only_command
 from lcc_sidecar.transcript import messages_json
 from lcc_sidecar.transcript.files import parse_document
@@ -36,22 +36,7 @@ __all__ = [
 ]
 
 Payload = dict[str, Any] | list[Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
-    """The options of a judged pass, with the defaults of the specification (section 6)."""
-
-    provider: str = "rules"
-    threshold: float = 0.5
-    trim_head_chars: int = 300
-    max_state_tokens: int = 25_000
-    max_request_tokens: int = 30_000
-    batch_size: int = 8
-    max_workers: int = 4
-    model: str | None = None
-    jev_model: str | None = None
-    laya_model: str | None = None
+_DEFAULT = Options()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,43 +48,29 @@ class TranscriptCompactionRequest:
     """
 
     payload: Any
-    question: str = ""
-    provider: str = "rules"
-    rules_mode: RulesMode = "lossless"
-    threshold: float = 0.5
-    trim_head_chars: int = 300
-    preserve_recent: int = PRESERVE_RECENT_MESSAGES
-    max_state_tokens: int = 25_000
-    max_request_tokens: int = 30_000
-    batch_size: int = 8
-    max_workers: int = 4
-    min_reduction: float = MIN_REDUCTION
-    model: str | None = None
-    jev_model: str | None = None
-    laya_model: str | None = None
+    question: str = _DEFAULT.question
+    provider: Provider = _DEFAULT.provider
+    rules_mode: RulesMode = _DEFAULT.rules_mode
+    threshold: float = _DEFAULT.threshold
+    trim_head_chars: int = _DEFAULT.trim_head_chars
+    preserve_recent: int = _DEFAULT.preserve_recent
+    max_state_tokens: int = _DEFAULT.max_state_tokens
+    max_request_tokens: int = _DEFAULT.max_request_tokens
+    batch_size: int = _DEFAULT.batch_size
+    max_workers: int = _DEFAULT.max_workers
+    min_reduction: float = _DEFAULT.min_reduction
+    model: str | None = _DEFAULT.model
+    jev_model: str = _DEFAULT.jev_model
+    laya_model: str | None = _DEFAULT.laya_model
     client: Any = None
-    workspace_root: str | None = None
-    disk_check: bool = True
-    allow_command_pointers: bool = False
-    tokens: Method = "estimate"
+    workspace_root: str | None = _DEFAULT.workspace_root
+    disk_check: bool = _DEFAULT.disk_check
+    allow_command_pointers: bool = _DEFAULT.allow_command_pointers
+    tokens: Method = _DEFAULT.tokens
 
     def options(self) -> Options:
-        """Return the options of the pass. Raise UsageError for one that cannot be honoured."""
-        defaults = _Judged()
-        for field in fields(_Judged):
-            if getattr(self, field.name) != getattr(defaults, field.name):
-                value = getattr(self, field.name)
-                raise UsageError(f"{field.name} {value!r} is not there in this version")
-        return Options(
-            question=self.question,
-            rules_mode=self.rules_mode,
-            preserve_recent=self.preserve_recent,
-            workspace_root=self.workspace_root,
-            disk_check=self.disk_check,
-            allow_command_pointers=self.allow_command_pointers,
-            min_reduction=self.min_reduction,
-            tokens=self.tokens,
-        )
+        """Return the options of the pass."""
+        return Options(**{field.name: getattr(self, field.name) for field in fields(Options)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +91,7 @@ class TranscriptCompactionResult:
         and blocks that are not text.
         """
         document = parse_document(json.dumps(self._given).encode())
-        payload: Payload = json.loads(document.render(self._done.notes))
+        payload: Payload = json.loads(carried_out(document, self._done))
         return payload
 
 
@@ -132,7 +103,8 @@ def compact_transcript(request: TranscriptCompactionRequest) -> TranscriptCompac
     that cannot be honoured.
     """
     given = copy.deepcopy(request.payload)
-    done = compaction.compact(messages_json.parse_messages(given), request.options())
+    transcript = messages_json.parse_messages(given)
+    done = compaction.compact(transcript, request.options(), client=request.client)
     return TranscriptCompactionResult(
         list(done.transcript.messages), done.report["decisions"], done.report, given, done
     )

@@ -1,4 +1,4 @@
-"""A compaction as files: a document with its decisions carried out, and where MCP leaves it.
+"""Compactions left as files for whoever asked over MCP.
 
 An answer over MCP is a reference. The files it names lie in the state folder, readable by their
 owner alone; the oldest go when there are too many.
@@ -16,7 +16,6 @@ from lcc_sidecar.errors import LccError
 from lcc_sidecar.limits import KEPT_COMPACTIONS_MAX
 from lcc_sidecar.output import to_json, write_whole
 from lcc_sidecar.paths import make_private, state_dir
-from lcc_sidecar.transcript.files import Document, parse_document
 
 _REPORT = ".report.json"
 
@@ -27,17 +26,6 @@ class Kept:
 
     transcript: str
     report: str
-
-
-def carried_out(document: Document, done: Compaction) -> bytes:
-    """Return the document with the decisions of the pass carried out.
-
-    Raise LccError if it does not read back as what was decided.
-    """
-    compacted = document.render(done.notes)
-    if parse_document(compacted).transcript != done.transcript:
-        raise LccError("the result could not be written as it was decided; nothing is written")
-    return compacted
 
 
 def keep(compacted: bytes, done: Compaction) -> Kept:

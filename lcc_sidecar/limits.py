@@ -18,6 +18,13 @@ COMMANDS_REMEMBERED = 4096  # whose words are known already: each is asked about
 # --- duplicate search ---
 ANCHOR_HITS_MAX = 64  # places of one anchor line that are compared; bounds repeated text
 
+# --- lossy rules (first specification, "lossy") ---
+LOSSY_RECENT_MESSAGES = 40  # the newest ones: nothing in them is trimmed, no read in them is stale
+LOSSY_TRIM_ABOVE_CHARS = 4000
+LOSSY_TRIM_HEAD_CHARS = 1000
+LOSSY_TRIM_TAIL_CHARS = 1000
+WHOLE_READ_MAX_LINES = 2000  # where the client's Read stops if no range is asked for
+
 # --- reading session files ---
 TRANSCRIPT_MAX_BYTES = 1 << 30  # ten times the largest session seen; it is held in memory
 LOOK_AT_LINES = 20  # that tell a session file from a JSON document; publishers add comment lines
@@ -93,6 +100,36 @@ PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
 
 # --- live compaction ---
 LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for
+
+# --- judges (first specification, sections 2 and 4) ---
+KEEP_THRESHOLD = 0.5  # a probability from which a call or a result is still needed
+TRIM_HEAD_CHARS = 300  # of a result that is trimmed; enough to know what it was
+STATE_MAX_TOKENS = 25_000  # the conversation, sent again with each request
+REQUEST_MAX_TOKENS = 30_000  # Jev 1.13 refuses from about 35,700 of its own tokens on
+BATCH_CALLS = 8  # calls asked about at once: two questions each
+JUDGE_WORKERS = 4
+JUDGE_WORKERS_MAX = 32  # more only earns refusals for too many requests
+ENVELOPE_TOKENS = 64  # what a request holds beside its state and its questions
+INPUT_CUT_CHARS = 200  # the stage inputs-200 is named for it
+TEXT_HEAD_CHARS = 400  # of a long text that is abridged: what it is about stands at its start
+TEXT_TAIL_CHARS = 200  # and what came of it at its end
+LINE_INPUT_CHARS = 80  # of an input in a call's one line: a path or the start of a command
+DENSE_RUN_CHARS = 32  # without a break: hashes, keys, base64; one token a character
+REDACT_DEPTH_MAX = 64  # of nested inputs; what stands deeper is left out
+
+# --- provider jev ---
+JEV_CONNECT_SECONDS = 5.0
+JEV_READ_SECONDS = 30.0  # an answer takes some hundred milliseconds; a queue takes longer
+JEV_TOTAL_SECONDS = 180.0  # for all requests of a pass; what is not answered by then is kept
+JEV_TRIES_MAX = 4  # one and three more
+JEV_BACKOFF_SECONDS = 0.5  # before the second try; doubled before each further one
+JEV_RETRY_AFTER_MAX_SECONDS = 30.0  # asked to wait longer, the request is given up
+JEV_ANSWER_MAX_BYTES = 1024 * 1024  # some 60 bytes an answer
+JEV_KEY_FILE_MAX_BYTES = 4096
+
+# --- provider laya: its checkpoints see 512 or 1,024 tokens, the question among them ---
+LAYA_STATE_TOKENS = 300  # what 512 leave beside the question and its two options
+LAYA_INPUT_CHARS = (600, 300, 120)  # of the call's input, the most that fits
 
 # --- MCP: an answer has to stay under the client's 25,000 tokens, whatever a report holds ---
 MCP_GROUPS_MAX = 16  # a pass has some ten reasons; a report from elsewhere may hold any number

@@ -15,23 +15,22 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from lcc_sidecar import __version__, explain
-from lcc_sidecar.api import TranscriptCompactionRequest
+from lcc_sidecar.carrying import carried_out
 from lcc_sidecar.compaction import compact
 from lcc_sidecar.errors import LccError, UsageError
-from lcc_sidecar.kept import carried_out, keep
+from lcc_sidecar.kept import keep
 from lcc_sidecar.limits import (
     MCP_GROUPS_MAX,
     MCP_TEXT_MAX_CHARS,
     MCP_WARNING_MAX_CHARS,
     MCP_WARNINGS_MAX,
-    MIN_REDUCTION,
-    PRESERVE_RECENT_MESSAGES,
 )
-from lcc_sidecar.options import RulesMode
+from lcc_sidecar.options import Options, Provider, RulesMode
 from lcc_sidecar.output import to_json
 from lcc_sidecar.transcript.files import Document, load_document, parse_document
 
 _Arguments = ParamSpec("_Arguments")
+_DEFAULT = Options()
 _COUNTS = (
     *("messages_before", "messages_after", "chars_before", "chars_after", "reduction_ratio"),
     *("tokens_before", "tokens_after", "token_count_method", "worth_it", "provider_used"),
@@ -78,18 +77,35 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
     ] = None,
     *,
     question: Annotated[str, Field(description="The goal: what it names is kept.")] = "",
-    provider: Annotated[str, Field(description="rules: offline.")] = "rules",
+    provider: Annotated[
+        Provider,
+        Field(
+            description="rules: offline. jev: a judge over the network. laya: a judge on this "
+            "machine. auto: jev where there is a key, else laya."
+        ),
+    ] = _DEFAULT.provider,
     rules_mode: Annotated[
         RulesMode,
-        Field(description="lossless, or recoverable: also what the disk gives back."),
-    ] = "lossless",
+        Field(
+            description="lossless; recoverable: also what the disk gives back; lossy: "
+            "EXPERIMENTAL, what goes does not come back."
+        ),
+    ] = _DEFAULT.rules_mode,
     workspace_root: Annotated[
         str | None, Field(description="The session's folder: lets the disk decide.")
     ] = None,
-    disk_check: bool = True,
-    allow_command_pointers: bool = False,
-    preserve_recent: int = PRESERVE_RECENT_MESSAGES,
-    min_reduction: float = MIN_REDUCTION,
+    disk_check: bool = _DEFAULT.disk_check,
+    allow_command_pointers: bool = _DEFAULT.allow_command_pointers,
+    preserve_recent: int = _DEFAULT.preserve_recent,
+    min_reduction: float = _DEFAULT.min_reduction,
+    threshold: float = _DEFAULT.threshold,
+    trim_head_chars: int = _DEFAULT.trim_head_chars,
+    max_state_tokens: int = _DEFAULT.max_state_tokens,
+    max_request_tokens: int = _DEFAULT.max_request_tokens,
+    batch_size: int = _DEFAULT.batch_size,
+    max_workers: int = _DEFAULT.max_workers,
+    model: str | None = _DEFAULT.model,
+    jev_model: str = _DEFAULT.jev_model,
 ) -> dict[str, Any]:
     """Compact a transcript of an agent session; every word in it stays as it is.
 
@@ -97,8 +113,7 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
     shape) and the file with the report, and sums the report up.
     """
     document = _document(transcript, path)
-    request = TranscriptCompactionRequest(
-        payload=None,
+    options = Options(
         question=question,
         provider=provider,
         rules_mode=rules_mode,
@@ -107,8 +122,16 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
         allow_command_pointers=allow_command_pointers,
         preserve_recent=preserve_recent,
         min_reduction=min_reduction,
+        threshold=threshold,
+        trim_head_chars=trim_head_chars,
+        max_state_tokens=max_state_tokens,
+        max_request_tokens=max_request_tokens,
+        batch_size=batch_size,
+        max_workers=max_workers,
+        model=model,
+        jev_model=jev_model,
     )
-    done = compact(document.transcript, request.options())
+    done = compact(document.transcript, options)
     kept = keep(carried_out(document, done), done)
     return {"transcript": kept.transcript, "report": kept.report, **_summary(done.report)}
 

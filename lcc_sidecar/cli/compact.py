@@ -2,24 +2,26 @@
 
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
+from lcc_sidecar.carrying import carried_out
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
 from lcc_sidecar.cli.refused import RefusingCommand, refuse_mode
 from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import UsageError
-from lcc_sidecar.kept import carried_out
 from lcc_sidecar.options import Options, check
 from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
 from lcc_sidecar.transcript.files import load_document
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULT = Options()
 
 
-def _number(name: str, help_: str) -> Any:
+def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
     """Return a click option for a field of Options that is a number, with the field's default."""
     default = getattr(_DEFAULT, name)
     return click.option(

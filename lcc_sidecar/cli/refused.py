@@ -20,8 +20,8 @@ REFUSED = {
     "use --provider rules where two passes have to agree",
     "--keep-regex": "what is kept is not chosen by a pattern: name files and commands in -q, "
     "or raise --preserve-recent",
-    "--marker-scores": "a pointer holds nothing but the way back: scores stand in the report, "
-    "which -r writes and `lcc explain` shows",
+    "--marker-scores": "a pointer holds nothing but the way back: use -r, whose report holds the "
+    "scores, and `lcc explain`",
     "--max-restorations": "nothing is put back after a decision: use --threshold to drop less",
     "--min-block-chars": f"{_BLOCKS}: use --preserve-recent to leave calls alone",
     "--no-marker": "a removed result without its pointer could not be had back: "
@@ -32,7 +32,7 @@ REFUSED = {
     "--protect-prefix": f"{_BLOCKS}: the first message is always kept",
     "--require-exact-tokens": "a budget is never counted too low here: use --tokens exact "
     "to have the report count exactly",
-    "--semantic-verify": f"{_UNJUDGED}: use `lcc verify`, which holds the two files to the contract",
+    "--semantic-verify": f"{_UNJUDGED}: use `lcc verify` to hold the two files to the contract",
     "--trim-threshold": "a call is trimmed where it is needed and its result is not: "
     "use --threshold for both",
 }

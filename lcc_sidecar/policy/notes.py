@@ -23,6 +23,8 @@ _NOTE = re.compile(
     r"|\[tools found: [^\]]+; to use one, search for it again\]"
 )
 
+_TRIM_LINE = re.compile(r"^\[trimmed: \d+ characters of this result are left out\]$", re.MULTILINE)
+
 SHORTEST = len("[output = lines 1-1 of x]")
 
 
@@ -50,6 +52,15 @@ def re_run(command: str) -> str | None:
     return f"[removed: re-run `{command}` to recover]"
 
 
+def trimmed(text: str, head: int, tail: int = 0) -> str:
+    """Return the first `head` and last `tail` characters of a text, around one line that says so.
+
+    What is left out is nowhere else: only the judged and the lossy rules trim.
+    """
+    line = f"[trimmed: {len(text) - head - tail} characters of this result are left out]"
+    return f"{text[:head]}\n{line}" + (f"\n{text[-tail:]}" if tail else "")
+
+
 def tools_found(names: Iterable[str]) -> str | None:
     """Return the note for a search for tools: their names are all that it found.
 
@@ -58,6 +69,11 @@ def tools_found(names: Iterable[str]) -> str | None:
     """
     found = ", ".join(names)
     return f"[tools found: {found}; to use one, search for it again]" if _is_plain(found) else None
+
+
+def is_trimmed(text: str) -> bool:
+    """Return whether a result was trimmed before; what is left of it is not trimmed anew."""
+    return _TRIM_LINE.search(text) is not None
 
 
 def is_tools_found(text: str) -> bool:

@@ -76,6 +76,15 @@ def _pointer_targets(transcript: Transcript) -> frozenset[str]:
     return frozenset(target for target in targets if target)
 
 
+def erroneous(pairs: tuple[Pair, ...]) -> frozenset[str]:
+    """Return the ids of the calls whose results are errors.
+
+    Where any result carries the flag it alone marks errors; else the outputs are looked at.
+    """
+    flagged = frozenset(pair.call.id for pair in pairs if pair.result.is_error)
+    return flagged or frozenset(pair.call.id for pair in pairs if _looks_failed(pair))
+
+
 def _latest_error(pairs: tuple[Pair, ...]) -> dict[str, str]:
     flagged = any(pair.result.is_error for pair in pairs)
     for at in range(len(pairs) - 1, -1, -1):

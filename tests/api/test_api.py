@@ -213,3 +213,66 @@ def test_half_an_emoji_goes_through():
     given = json.loads(json.dumps(TWICE).replace("please fix it", "half \\ud83d"))
 
     assert compact_transcript(TranscriptCompactionRequest(given)).payload[0] == given[0]
+
+
+class Judge:
+    """A judge that answers from a table: (keep_call, keep_result) by call id."""
+
+    def __init__(self, table: dict[str, tuple[float, float]]) -> None:
+        self.table = table
+        self.seen: list[object] = []
+
+    def evaluate(self, state, questions):
+        self.seen.append(state)
+        answers = {}
+        for name in questions:
+            what, _, call_id = name.removeprefix("keep_").partition("_")
+            noul = self.table[call_id][what == "result"]
+            answers[name] = {"type": "noul", "noul": noul}
+        return {"answers": answers}
+
+
+def test_a_judge_of_the_callers_own_trims_and_drops():
+    given = payload(*(used(name, "Bash", f"{name} {TEXT}", command="make") for name in "ktd"))
+    before = copy.deepcopy(given)
+    judge = Judge({"k": (0.9, 0.9), "t": (0.9, 0.1), "d": (0.1, 0.1)})
+    request = TranscriptCompactionRequest(
+        given, question="finish", provider="jev", trim_head_chars=50, client=judge
+    )
+
+    done = compact_transcript(request)
+
+    assert given == before
+    assert [row["decision"] for row in done.decisions] == ["keep", "trim", "drop"]
+    out = messages_to_payload(done.messages)
+    assert out == done.payload == [*given[:3], given[3], out[4], *given[7:]]
+    assert out[4]["toolResults"][0]["text"].startswith(given[4]["toolResults"][0]["text"][:50])
+    assert "long enough to matter" not in json.dumps(judge.seen)  # a result's text is never shown
+
+
+def test_without_a_key_every_call_is_kept_and_the_report_says_so(monkeypatch):
+    monkeypatch.delenv("TYPESAFE_API_KEY", raising=False)
+
+    done = compact_transcript(TranscriptCompactionRequest(TWICE, provider="jev"))
+
+    assert messages_to_payload(done.messages) == TWICE
+    assert done.report["degradation_reason"] == "jev_unavailable_fail_safe"
+
+
+def test_a_conversation_that_a_judge_cannot_see_is_refused():
+    request = TranscriptCompactionRequest(
+        TWICE, provider="jev", max_state_tokens=1, client=Judge({"a": (1, 1), "b": (1, 1)})
+    )
+
+    with pytest.raises(TranscriptFitError):
+        compact_transcript(request)
+
+
+def test_lossy_rules_go_through_the_payload_too():
+    given = payload(*(used(name, "Read", TEXT, file_path="/w/a.py") for name in "ab"))
+
+    done = compact_transcript(TranscriptCompactionRequest(given, rules_mode="lossy"))
+
+    assert [row["decision"] for row in done.decisions] == ["drop", "keep"]
+    assert done.payload == messages_to_payload(done.messages) == [given[0], *given[3:]]
+    assert "EXPERIMENTAL" in done.report["warnings"][0]

@@ -1,0 +1,73 @@
+"""Which judge answers: the one that was asked for, or in words why there is none."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lcc_sidecar.judge.key import NETWORK_VARIABLE, Key, find_key, network_disabled
+from lcc_sidecar.judge.laya import MODEL as LAYA_MODEL
+from lcc_sidecar.judge.laya import Laya, LayaMissingError, load_laya
+from lcc_sidecar.options import Options
+
+if TYPE_CHECKING:
+    from lcc_sidecar.judge.jev import Jev
+
+Evaluate = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A judge that can be asked. `item_tokens`: it sees one call at a time, so many tokens."""
+
+    provider: str
+    evaluate: Evaluate
+    item_tokens: int | None = None
+    service: "Jev | None" = None
+
+    def close(self) -> None:
+        if self.service is not None:
+            self.service.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """No judge of this name, and why; every call is kept."""
+
+    provider: str
+    why: tuple[str, ...]
+
+
+def choose(options: Options, client: Any = None) -> Judge | Unavailable:
+    """Return the judge for a pass. `client` is the caller's own, with `evaluate(state, questions)`.
+
+    Raise UsageError for an address of the service that is not safe.
+    """
+    if options.provider == "laya":
+        return Judge("laya", client.evaluate) if client is not None else _laya(options)
+    if client is not None:
+        return Judge("jev", client.evaluate)
+    jev = _jev(options)
+    if isinstance(jev, Judge) or options.provider == "jev":
+        return jev
+    laya = _laya(options)
+    return laya if isinstance(laya, Judge) else Unavailable("jev", (*jev.why, *laya.why))
+
+
+def _jev(options: Options) -> Judge | Unavailable:
+    if network_disabled():
+        return Unavailable("jev", (f"jev_unavailable: {NETWORK_VARIABLE} forbids connections",))
+    key = find_key()
+    if not isinstance(key, Key):
+        return Unavailable("jev", (f"jev_unavailable: {key}",))
+    from lcc_sidecar.judge.jev import Jev  # noqa: PLC0415 - its HTTP client takes 0.2 s to import
+
+    service = Jev(key, options.jev_model)
+    return Judge("jev", service.evaluate, service=service)
+
+
+def _laya(options: Options) -> Judge | Unavailable:
+    try:
+        laya: Laya = load_laya(options.laya_model or LAYA_MODEL)
+    except LayaMissingError as error:
+        return Unavailable("laya", (f"laya_unavailable: {error}",))
+    return Judge("laya", laya.evaluate, item_tokens=laya.state_tokens)
