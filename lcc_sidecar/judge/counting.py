@@ -6,27 +6,40 @@ what the densest session measured would make of as many characters.
 
 import math
 import re
+from functools import lru_cache
 
-from lcc_sidecar.limits import CAUTIOUS_CHARS_PER_TOKEN, DENSE_RUN_CHARS
+from lcc_sidecar.limits import CAUTIOUS_CHARS_PER_TOKEN, DENSE_RUN_CHARS, TOKENS_AT_ONCE_CHARS
 from lcc_sidecar.transcript.tokens import TokenCounter, token_counter
 
 _DENSE = re.compile(rf"[A-Za-z0-9+/=_-]{{{DENSE_RUN_CHARS},}}")
 
 
+@lru_cache(maxsize=2)  # the vocabulary takes some 0.2 s to load, and every pass asks for it
+def cautious_counter(model: str | None) -> "CautiousCounter":
+    """Return the counter for budgets, with the vocabulary of `model` or the usual one."""
+    return CautiousCounter(token_counter("exact", model))
+
+
 class CautiousCounter:
     """Counts the tokens of one text for a budget; `method` says how."""
 
-    def __init__(self, counter: TokenCounter | None = None) -> None:
-        self._counter = counter or token_counter("exact")
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
         floor = f"at least 1 for {CAUTIOUS_CHARS_PER_TOKEN} characters"
         exact = self._counter.encoding is not None
         self.method = f"{self._counter.method}, {floor}" if exact else f"heuristic: {floor}"
 
     def __call__(self, text: str) -> int:
         floor = math.ceil(len(text) / CAUTIOUS_CHARS_PER_TOKEN)
-        if self._counter.encoding is not None:
-            return max(floor, self._counter.count([text]))
-        return max(floor, _inflated(text))
+        encoding = self._counter.encoding
+        if encoding is None:
+            return max(floor, _inflated(text))
+        parts = range(0, len(text), TOKENS_AT_ONCE_CHARS)
+        # one short text after the other: the threads of a batch would cost more than the counting
+        exact = sum(
+            len(encoding.encode_ordinary(text[at : at + TOKENS_AT_ONCE_CHARS])) for at in parts
+        )
+        return max(floor, exact)
 
 
 def _inflated(text: str) -> int:

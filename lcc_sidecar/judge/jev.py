@@ -144,7 +144,10 @@ class Jev:
             raise JudgeError(f"{again.why}, and it asks us to wait {wait:.0f} s")
         if time.monotonic() + wait > self._deadline:
             raise JudgeError(f"{again.why}, and no time is left to try again")
-        time.sleep(wait)
+        self._sleep(wait)
+
+    def _sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
 
 
 def _checked(base: str) -> tuple[httpx.URL, bool]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lcc_sidecar.errors import JudgeError
 from lcc_sidecar.judge.choosing import Judge, Unavailable, choose
-from lcc_sidecar.judge.counting import CautiousCounter
+from lcc_sidecar.judge.counting import cautious_counter
 from lcc_sidecar.judge.fitting import ShownCall, ShownMessage, State, encoded, fit, shown
 from lcc_sidecar.judge.laya import item_state
 from lcc_sidecar.judge.questions import Answers, batches, questions_on, read_answers
@@ -91,7 +91,7 @@ def _requests(
     messages: Sequence[ShownMessage], candidates: set[str], options: Options, judge_: Judge
 ) -> tuple[list[_Request], list[str]]:
     """Return the requests in the order of the calls, and a warning for each call left out."""
-    count = CautiousCounter()
+    count = cautious_counter(options.model)
     calls = [call for message in messages for call in message.calls if call.id in candidates]
     if judge_.item_tokens is None:
         largest = max(count(encoded(questions_on(call))) for call in calls)
