@@ -131,7 +131,8 @@ def tell(decoded: Any) -> Story:
 
 
 def _hint(report: Report) -> str:
-    if report.recoverability_check == "disk":
+    is_judged = report.rules_mode is None
+    if is_judged or report.recoverability_check == "disk":
         return ""
     return "More may go where the disk decides: --rules-mode recoverable --workspace-root DIR"
 

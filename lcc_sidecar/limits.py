@@ -128,5 +128,5 @@ JEV_ANSWER_MAX_BYTES = 1024 * 1024  # some 60 bytes an answer
 JEV_KEY_FILE_MAX_BYTES = 4096
 
 # --- provider laya: its checkpoints see 512 or 1,024 tokens, the question among them ---
-LAYA_STATE_TOKENS = 300  # what 512 leave beside the question and its two options
-LAYA_INPUT_CHARS = (600, 300, 120)  # of the call's input, the most that fits
+LAYA_MARGIN_TOKENS = 20  # how much the state as the model reads it differs from the JSON counted
+LAYA_INPUT_CHARS = (600, 300, 120, 60)  # of each part of what it is shown, the most that fits

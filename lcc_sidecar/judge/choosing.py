@@ -17,11 +17,11 @@ Evaluate = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A judge that can be asked. `item_tokens`: it sees one call at a time, so many tokens."""
+    """A judge that can be asked. `local`: it sees one call at a time, in its own few tokens."""
 
     provider: str
     evaluate: Evaluate
-    item_tokens: int | None = None
+    local: Laya | None = None
     service: "Jev | None" = None
 
     def close(self) -> None:
@@ -70,4 +70,4 @@ def _laya(options: Options) -> Judge | Unavailable:
         laya: Laya = load_laya(options.laya_model or LAYA_MODEL)
     except LayaMissingError as error:
         return Unavailable("laya", (f"laya_unavailable: {error}",))
-    return Judge("laya", laya.evaluate, item_tokens=laya.state_tokens)
+    return Judge("laya", laya.evaluate, local=laya)
