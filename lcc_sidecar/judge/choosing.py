@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lcc_sidecar.errors import UsageError
 from lcc_sidecar.judge.key import NETWORK_VARIABLE, Key, find_key, network_disabled
 from lcc_sidecar.judge.laya import MODEL as LAYA_MODEL
 from lcc_sidecar.judge.laya import Laya, LayaMissingError, load_laya
@@ -40,12 +41,15 @@ class Unavailable:
 def choose(options: Options, client: Any = None) -> Judge | Unavailable:
     """Return the judge for a pass. `client` is the caller's own, with `evaluate(state, questions)`.
 
-    Raise UsageError for an address of the service that is not safe.
+    The caller answers for what its own judge does, with the network disabled as well. Raise
+    UsageError for a client that cannot be asked and for an address of the service that is not safe.
     """
-    if options.provider == "laya":
-        return Judge("laya", client.evaluate) if client is not None else _laya(options)
     if client is not None:
-        return Judge("jev", client.evaluate)
+        if not callable(getattr(client, "evaluate", None)):
+            raise UsageError("the client has no evaluate(state, questions): give one that has")
+        return Judge("laya" if options.provider == "laya" else "jev", client.evaluate)
+    if options.provider == "laya":
+        return _laya(options)
     jev = _jev(options)
     if isinstance(jev, Judge) or options.provider == "jev":
         return jev
