@@ -131,3 +131,10 @@ JEV_KEY_MIN_CHARS = 8  # a shorter one, of a test server, would also stand in ev
 # --- provider laya: its checkpoints see 512 or 1,024 tokens, the question among them ---
 LAYA_MARGIN_TOKENS = 20  # how much the state as the model reads it differs from the JSON counted
 LAYA_INPUT_CHARS = (600, 300, 120, 60)  # of each part of what it is shown, the most that fits
+
+# --- MCP: an answer has to stay under the client's 25,000 tokens, whatever a report holds ---
+MCP_GROUPS_MAX = 16  # a pass has some ten reasons; a report from elsewhere may hold any number
+MCP_WARNINGS_MAX = 8  # a judge that is down warns once for each call
+MCP_TEXT_MAX_CHARS = 80  # of a reason, a tool's name, a path; all texts together make 8,000
+MCP_WARNING_MAX_CHARS = 200
+KEPT_COMPACTIONS_MAX = 20  # files behind earlier answers; one is read right after its answer

@@ -6,7 +6,7 @@ only the client reads (`isMeta`) and copies of a row with the same uuid are not 
 one API response, and a run of user rows, are one message here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,9 @@ from lcc_sidecar.limits import LOOK_AT_LINES
 from lcc_sidecar.transcript.branch import branch, newest_copies
 from lcc_sidecar.transcript.messages_json import result_text
 from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript, digest
-from lcc_sidecar.transcript.rows import NOT_A_ROW, Row, decode_row
-from lcc_sidecar.transcript.splice import with_notes
+from lcc_sidecar.transcript.relink import without_lines
+from lcc_sidecar.transcript.rows import NOT_A_ROW, Row, decode_row, is_nothing
+from lcc_sidecar.transcript.splice import with_notes, without_blocks
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,33 @@ class SessionFile:
     lines: list[bytes]
     transcript: Transcript
     damaged: int
+    call_lines: Mapping[str, list[int]] = field(repr=False)
     result_lines: Mapping[str, list[int]] = field(repr=False)
 
-    def render(self, notes: Mapping[str, str]) -> bytes:
-        """Return the file with the results named in `notes` replaced, all else byte for byte."""
+    def render(self, notes: Mapping[str, str], dropped: Collection[str] = ()) -> bytes:
+        """Return the file with these results replaced and these calls and results taken out.
+
+        A row that loses all of its content goes, and what followed it follows the row before it;
+        all else stays byte for byte.
+        """
         lines = list(self.lines)
-        for number in {n for result_id in notes for n in self.result_lines.get(result_id, ())}:
+        for number in _lines_of(notes, self.result_lines):
             lines[number] = with_notes(lines[number], notes)
-        return b"\n".join(lines)
+        gone = set()
+        for number in _lines_of(dropped, self.call_lines, self.result_lines):
+            left = without_blocks(lines[number], dropped)
+            if left is None:
+                gone.add(number)
+            else:
+                lines[number] = left
+        return b"\n".join(without_lines(lines, gone))
 
 
+def _lines_of(ids: Iterable[str], *places: Mapping[str, list[int]]) -> set[int]:
+    return {number for key in ids for lines in places for number in lines.get(key, ())}
+
+
+_JOINED = frozenset({"user"})
 _SESSION_TYPES = ("summary", "file-history-snapshot")  # rows that may begin a file, without ids
 _CODEX_TYPES = ("session_meta", "response_item", "turn_context", "event_msg")
 
@@ -74,9 +92,10 @@ def parse_session(data: bytes) -> SessionFile:
     live = _live(rows)
     return SessionFile(
         lines=lines,
-        transcript=Transcript(tuple(_messages(row for _, row in live))),
+        transcript=Transcript(tuple(_messages(row for _, row in live)), joined_roles=_JOINED),
         damaged=sum(row is None for row in rows),
-        result_lines=_result_lines(rows, live),
+        call_lines=_places(rows, live, "tool_use", "id"),
+        result_lines=_places(rows, live, "tool_result", "tool_use_id"),
     )
 
 
@@ -125,8 +144,10 @@ def _kept_segment(
     return segment.anchor_uuid, [(n, row) for n, row in live if head <= n <= tail]
 
 
-def _result_lines(rows: list[Row | None], live: list[tuple[int, Row]]) -> dict[str, list[int]]:
-    """Return where each live result stands: its row's line and the lines of that row's copies."""
+def _places(
+    rows: list[Row | None], live: list[tuple[int, Row]], kind: str, key: str
+) -> dict[str, list[int]]:
+    """Return where each live call or result stands: its row's line and the lines of its copies."""
     copies: dict[str, list[int]] = {}
     first = min((number for number, _ in live), default=0)
     for number, row in enumerate(rows):
@@ -135,9 +156,9 @@ def _result_lines(rows: list[Row | None], live: list[tuple[int, Row]]) -> dict[s
     found: dict[str, list[int]] = {}
     for number, row in live:
         for block in _blocks(row):
-            if block.get("type") == "tool_result":
-                places = copies.get(row.uuid, [number]) if row.uuid else [number]
-                found.setdefault(str(block.get("tool_use_id")), []).extend(places)
+            if block.get("type") == kind:
+                lines = copies.get(row.uuid, [number]) if row.uuid else [number]
+                found.setdefault(str(block.get(key)), []).extend(lines)
     return found
 
 
@@ -170,7 +191,7 @@ class _Builder:
     def message(self) -> Message:
         return Message(
             role=self.role,
-            text="\n".join(self.texts),
+            text="\n".join(text for text in self.texts if text),
             calls=tuple(self.calls),
             results=tuple(self.results),
             media=tuple(self.media),
@@ -178,13 +199,15 @@ class _Builder:
 
 
 def _messages(rows: Iterable[Row]) -> Iterator[Message]:
-    """Merge rows into API messages.
+    """Merge rows into API messages; a row that holds nothing is no part of one.
 
     Calls of one response may run while it still streams, so its later rows can stand after results
     of its earlier calls; they are still that response.
     """
     builders: list[_Builder] = []
     for row in rows:
+        if not _holds_something(row):
+            continue
         builder = _open_builder(builders, row)
         if builder is None:
             message_id = row.message.id if row.message else None
@@ -207,6 +230,13 @@ def _open_builder(builders: list[_Builder], row: Row) -> _Builder | None:
     if last.role == "user" and not last.texts and len(builders) > 1:
         last = builders[-2]
     return last if last.role == "assistant" and last.message_id == message_id else None
+
+
+def _holds_something(row: Row) -> bool:
+    content = row.message.content if row.message else None
+    if not isinstance(content, list):
+        return bool(content)
+    return not all(map(is_nothing, content))
 
 
 def _blocks(row: Row) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,13 +12,14 @@ import msgspec
 from lcc_sidecar.errors import TranscriptError
 from lcc_sidecar.limits import TRANSCRIPT_MAX_BYTES
 from lcc_sidecar.transcript.claude_code import looks_like_session, parse_session
-from lcc_sidecar.transcript.messages_json import parse_messages, with_notes_in_messages
+from lcc_sidecar.transcript.messages_json import parse_messages, render_messages
 from lcc_sidecar.transcript.model import Transcript
 
 
 class Document(Protocol):
-    """A transcript file in memory: its conversation, and itself with notes put in.
+    """A transcript file in memory: its conversation, and itself as decided.
 
+    What `render` gives says, read again, what `transcript.with_notes(...).without(...)` says.
     `damaged` counts the lines that could not be read and stay as they are.
     """
 
@@ -28,7 +29,7 @@ class Document(Protocol):
     @property
     def damaged(self) -> int: ...
 
-    def render(self, notes: Mapping[str, str]) -> bytes: ...
+    def render(self, notes: Mapping[str, str], dropped: Collection[str] = ()) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class MessagesDocument:
     transcript: Transcript
     damaged: int = 0
 
-    def render(self, notes: Mapping[str, str]) -> bytes:
-        return with_notes_in_messages(self.data, notes) if notes else self.data
+    def render(self, notes: Mapping[str, str], dropped: Collection[str] = ()) -> bytes:
+        return render_messages(self.data, notes, dropped) if notes or dropped else self.data
 
 
 def load_document(path: str) -> Document:
@@ -46,7 +47,7 @@ def load_document(path: str) -> Document:
 
     Raise TranscriptError, naming the file and the place in it, for what cannot be read whole.
     """
-    data = _read(path)
+    data = read_file(path)
     try:
         return parse_document(data)
     except TranscriptError as error:
@@ -78,7 +79,8 @@ def decode_json(data: bytes) -> Any:
         raise TranscriptError(f"a JSON document that cannot be decoded: {error}") from None
 
 
-def _read(path: str) -> bytes:
+def read_file(path: str) -> bytes:
+    """Return a file's bytes. Raise TranscriptError if it is no regular file, or too large."""
     try:
         # O_NONBLOCK: a FIFO is refused below, not waited for
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:

@@ -6,7 +6,7 @@ with its place: a decision over a half-read transcript could not be checked.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ CWD = ("cwd", "workdir")
 IS_ERROR = ("is_error", "isError")
 
 _MISSING = object()
-_NULL, _EMPTY = msgspec.Raw(b"null"), msgspec.Raw(b"[]")
+_NULL, _EMPTY, _NO_TEXT = msgspec.Raw(b"null"), msgspec.Raw(b"[]"), msgspec.Raw(b'""')
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
@@ -37,55 +37,88 @@ def parse_messages(payload: Any) -> Transcript:
     )
 
 
-def with_notes_in_messages(data: bytes, notes: Mapping[str, str]) -> bytes:
-    """Return a `messages` document with the results named in `notes` replaced, in its own spelling.
+def render_messages(data: bytes, notes: Mapping[str, str], dropped: Collection[str]) -> bytes:
+    """Return a `messages` document with results replaced, and with calls and results taken out.
 
-    Messages without such a result, and every other value, keep their bytes: numbers too large for
-    a decoder among them. `data` has been read by `parse_messages` without error.
+    `notes` and `dropped` name them by id. A message that loses all of its content goes. Every other
+    message and value keeps its bytes: numbers too large for a decoder among them. `data` has been
+    read by `parse_messages` without error.
     """
     try:
-        return _noted_document(data, notes)
+        return _rendered_document(data, notes, dropped)
     except msgspec.MsgspecError:  # NaN or half an emoji, which only the standard parser takes
         payload = json.loads(data)
-        for message in _list(payload):
-            for raw, _ in _blocks(message, RESULTS, ""):
-                note = notes.get(_first(raw, CALL_ID))
-                if note is not None:
-                    raw[_text_key(raw)] = note
+        messages = _list(payload)
+        messages[:] = [m for m in messages if _change(m, notes, dropped)]
         return json.dumps(payload, separators=(",", ":")).encode()
 
 
-def _noted_document(data: bytes, notes: Mapping[str, str]) -> bytes:
+def _change(message: dict[str, Any], notes: Mapping[str, str], dropped: Collection[str]) -> bool:
+    """Change a decoded message in place; return whether it stays."""
+    is_changed = False
+    for name in (*CALLS, *RESULTS):
+        blocks = message.get(name)
+        if blocks:
+            message[name] = [raw for raw in blocks if _first(raw, CALL_ID) not in dropped]
+            is_changed = is_changed or message[name] != blocks
+    for raw, _ in _blocks(message, RESULTS, ""):
+        note = notes.get(_first(raw, CALL_ID))
+        if note is not None:
+            raw[_text_key(raw)] = note
+    has_blocks = any(message.get(name) for name in (*CALLS, *RESULTS))
+    return not is_changed or has_blocks or bool(message.get("text"))
+
+
+def _rendered_document(data: bytes, notes: Mapping[str, str], dropped: Collection[str]) -> bytes:
     if data.lstrip()[:1] == b"[":
-        return _noted_messages(data, notes)
+        return _rendered_messages(data, notes, dropped)
     fields = _fields(data)
-    fields["messages"] = msgspec.Raw(_noted_messages(fields["messages"], notes))
+    fields["messages"] = msgspec.Raw(_rendered_messages(fields["messages"], notes, dropped))
     return msgspec.json.encode(fields)
 
 
-def _noted_messages(raw: bytes | msgspec.Raw, notes: Mapping[str, str]) -> bytes:
-    messages = _items(raw)
-    for at, message in enumerate(messages):
-        fields = _fields(message)
-        name = next((n for n in RESULTS if fields.get(n, _NULL) not in (_NULL, _EMPTY)), None)
-        if name is None:
+def _rendered_messages(
+    raw: bytes | msgspec.Raw, notes: Mapping[str, str], dropped: Collection[str]
+) -> bytes:
+    rendered = (_rendered_message(message, notes, dropped) for message in _items(raw))
+    return msgspec.json.encode([message for message in rendered if message is not None])
+
+
+def _rendered_message(
+    raw: msgspec.Raw, notes: Mapping[str, str], dropped: Collection[str]
+) -> msgspec.Raw | None:
+    """Return a message with its results and calls as decided; None if nothing of it is left."""
+    fields = _fields(raw)
+    is_changed, is_left = False, fields.get("text", _NULL) not in (_NULL, _NO_TEXT)
+    for name in (*CALLS, *RESULTS):
+        if fields.get(name, _NULL) in (_NULL, _EMPTY):
             continue
-        results = _items(fields[name])
-        noted = [_noted_result(result, notes) for result in results]
-        if noted != results:
-            fields[name] = msgspec.Raw(msgspec.json.encode(noted))
-            messages[at] = msgspec.Raw(msgspec.json.encode(fields))
-    return msgspec.json.encode(messages)
+        items = _items(fields[name])
+        left = [item for item in items if not dropped or _item_id(item) not in dropped]
+        if name in RESULTS:
+            left = [_noted_result(item, notes) for item in left]
+        if left != items:
+            is_changed = True
+            fields[name] = msgspec.Raw(msgspec.json.encode(left))
+        is_left = is_left or bool(left)
+    if not is_changed:
+        return raw
+    return msgspec.Raw(msgspec.json.encode(fields)) if is_left else None
 
 
 def _noted_result(raw: msgspec.Raw, notes: Mapping[str, str]) -> msgspec.Raw:
-    fields = _fields(raw)
-    ids = {key: msgspec.json.decode(fields[key]) for key in CALL_ID if key in fields}
-    note = notes.get(_first(ids, CALL_ID))
+    note = notes.get(_item_id(raw)) if notes else None
     if note is None:
         return raw
+    fields = _fields(raw)
     fields[_text_key(fields)] = msgspec.Raw(msgspec.json.encode(note))
     return msgspec.Raw(msgspec.json.encode(fields))
+
+
+def _item_id(raw: msgspec.Raw) -> Any:
+    fields = _fields(raw)
+    ids = {key: msgspec.json.decode(fields[key]) for key in CALL_ID if key in fields}
+    return _first(ids, CALL_ID)
 
 
 def messages_to_payload(messages: Iterable[Message]) -> list[dict[str, Any]]:

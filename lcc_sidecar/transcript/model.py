@@ -6,7 +6,7 @@ of the user, are already merged. Everything is immutable; nothing does I/O.
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -78,7 +78,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
+    """A conversation. Neighbours of a role in `joined_roles` are one message in its record."""
+
     messages: tuple[Message, ...]
+    joined_roles: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     _pairs: list[tuple[Pair, ...]] = field(default_factory=list, compare=False, repr=False)
 
     def calls(self) -> Iterator[tuple[int, ToolCall]]:
@@ -102,19 +105,20 @@ class Transcript:
 
     def with_notes(self, notes: Mapping[str, str]) -> "Transcript":
         """Return this transcript with the texts of the results named in `notes` replaced."""
-        return Transcript(tuple(_noted(message, notes) for message in self.messages))
+        return self._of(_noted(message, notes) for message in self.messages)
 
     def without(self, ids: Collection[str]) -> "Transcript":
         """Return this transcript without the calls and results of these ids.
 
-        A message that loses all of its content goes (first specification, section 1).
+        A message that loses all of its content goes (first specification, section 1). What stood
+        around it is one message then, if the record keeps it so.
         """
         if not ids:
             return self
         left = (_without(message, ids) for message in self.messages)
         was_empty = (message.is_empty for message in self.messages)
         kept = zip(left, was_empty, strict=True)
-        return Transcript(tuple(m for m, was in kept if was or not m.is_empty))
+        return self._of(self._joined(m for m, was in kept if was or not m.is_empty))
 
     def texts(self) -> Iterator[str]:
         """Yield everything that fills the window: texts, calls' inputs as JSON, results."""
@@ -131,6 +135,18 @@ class Transcript:
         results = Counter(result.id for _, result in self.results())
         return frozenset(key for counts in (calls, results) for key, n in counts.items() if n > 1)
 
+    def _of(self, messages: Iterable[Message]) -> "Transcript":
+        return Transcript(tuple(messages), self.joined_roles)
+
+    def _joined(self, messages: Iterable[Message]) -> list[Message]:
+        joined: list[Message] = []
+        for message in messages:
+            if joined and message.role == joined[-1].role and message.role in self.joined_roles:
+                joined[-1] = _join(joined[-1], message)
+            else:
+                joined.append(message)
+        return joined
+
     def _paired(self) -> Iterator[Pair]:
         ambiguous = self.ambiguous_ids()
         results = {result.id: (index, result) for index, result in self.results()}
@@ -144,6 +160,16 @@ def _without(message: Message, ids: Collection[str]) -> Message:
     calls = tuple(call for call in message.calls if call.id not in ids)
     results = tuple(result for result in message.results if result.id not in ids)
     return replace(message, calls=calls, results=results)
+
+
+def _join(first: Message, second: Message) -> Message:
+    return Message(
+        role=first.role,
+        text="\n".join(text for text in (first.text, second.text) if text),
+        calls=first.calls + second.calls,
+        results=first.results + second.results,
+        media=first.media + second.media,
+    )
 
 
 def _noted(message: Message, notes: Mapping[str, str]) -> Message:

@@ -86,6 +86,14 @@ def decode_row(line: bytes) -> Row | None:
     return _lenient(found) if isinstance(found, dict) else NOT_A_ROW
 
 
+def is_nothing(block: Any) -> bool:
+    """Return whether a block of a message adds nothing to it: no object, or a text that is empty.
+
+    A call or a result may stand beside such blocks; a row of nothing else has no content.
+    """
+    return not isinstance(block, dict) or (block.get("type") == "text" and block.get("text") == "")
+
+
 def decode_object(line: bytes) -> Any:
     """Return what a line holds, decoded whole by the standard parser; None if it is damaged.
 

@@ -81,6 +81,13 @@ def test_the_client_lists_the_plugin_once_enabled_and_read_from_its_folder(world
     assert ours[0]["readFromFolder"] == str(world.user.plugin)
 
 
+def test_the_client_connects_to_the_mcp_server(world):
+    listed = claude(world, "mcp", "list")
+    [ours] = [line for line in listed.splitlines() if "lcc_sidecar mcp" in line]
+    assert str(world.user.python) in ours
+    assert "Connected" in ours
+
+
 def test_after_an_uninstall_the_client_knows_nothing_of_us(world):
     assert world.user.installer("uninstall").returncode == 0
     settings = SETTINGS.replace('"opus"', '"claude-opus-4-5"')

@@ -1,0 +1,89 @@
+"""Take rows out of a session file so that the chain of the rest still reaches back.
+
+A row names the row it follows; what follows a row that goes, follows the one before it then. A
+boundary names the rows that it keeps by the first and the last of them.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from lcc_sidecar.transcript.rows import decode_object
+from lcc_sidecar.transcript.splice import with_fields
+
+_LINKS = ("parentUuid", "logicalParentUuid")
+_NAMES_A_ROW = (b'"parentUuid"', b'"logicalParentUuid"', b'"preservedSegment"')
+
+
+def without_lines(lines: list[bytes], gone: Collection[int]) -> list[bytes]:
+    """Return the lines without those numbered in `gone`, which are rows; the rest re-linked."""
+    if not gone:
+        return lines
+    links = _Links(lines, gone)
+    return [_relinked(line, links) for n, line in enumerate(lines) if n not in gone]
+
+
+class _Links:
+    """For each row that goes: what it follows, and which rows stand around it in the file."""
+
+    def __init__(self, lines: list[bytes], gone: Collection[int]) -> None:
+        rows = {number: decode_object(lines[number]) for number in gone}
+        self._parents: dict[str, Any] = {
+            row["uuid"]: row.get("parentUuid")
+            for row in rows.values()
+            if isinstance(row.get("uuid"), str)
+        }
+        self._places = {row.get("uuid"): number for number, row in rows.items()}
+        self._lines = lines
+        self._gone = gone
+
+    def is_gone(self, uuid: Any) -> bool:
+        return isinstance(uuid, str) and uuid in self._parents
+
+    def before(self, uuid: Any) -> Any:
+        """Return the nearest row that stays, going back from one that goes; None at the start."""
+        passed = set()
+        while self.is_gone(uuid) and uuid not in passed:
+            passed.add(uuid)
+            uuid = self._parents[uuid]
+        return None if uuid in passed else uuid
+
+    def near(self, uuid: str, step: int) -> str | None:
+        """Return the next row in the file that stays, downwards (1) or upwards (-1)."""
+        number = self._places[uuid] + step
+        while 0 <= number < len(self._lines):
+            row = decode_object(self._lines[number]) if number not in self._gone else None
+            found = row.get("uuid") if isinstance(row, dict) else None
+            if isinstance(found, str):
+                return found
+            number += step
+        return None
+
+
+def _relinked(line: bytes, links: _Links) -> bytes:
+    if not any(name in line for name in _NAMES_A_ROW):
+        return line
+    row = decode_object(line)
+    if not isinstance(row, dict):
+        return line
+    values: dict[str, Any] = {
+        key: links.before(row[key]) for key in _LINKS if links.is_gone(row.get(key))
+    }
+    metadata = row.get("compactMetadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("preservedSegment"), dict):
+        segment = _segment(metadata["preservedSegment"], links)
+        if segment != metadata["preservedSegment"]:
+            values["compactMetadata"] = metadata | {"preservedSegment": segment}
+    return with_fields(line, values) if values else line
+
+
+def _segment(segment: Mapping[str, Any], links: _Links) -> dict[str, Any]:
+    """Return the segment with its ends on rows that stay."""
+    moved = {
+        "headUuid": lambda uuid: links.near(uuid, 1),
+        "tailUuid": lambda uuid: links.near(uuid, -1),
+        "anchorUuid": links.before,
+    }
+    return {
+        key: moved[key](uuid) if key in moved and links.is_gone(uuid) else uuid
+        for key, uuid in segment.items()
+    }
