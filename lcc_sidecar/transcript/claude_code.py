@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lcc_sidecar.errors import TranscriptError
-from lcc_sidecar.limits import LOOK_AT_LINES
 from lcc_sidecar.transcript.branch import branch, newest_copies
 from lcc_sidecar.transcript.messages_json import result_text
 from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript, digest
@@ -58,25 +57,10 @@ def _lines_of(ids: Iterable[str], *places: Mapping[str, list[int]]) -> set[int]:
 
 _JOINED = frozenset({"user"})
 _SESSION_TYPES = ("summary", "file-history-snapshot")  # rows that may begin a file, without ids
-_CODEX_TYPES = ("session_meta", "response_item", "turn_context", "event_msg")
 
 
-def looks_like_session(data: bytes) -> bool:
-    """Return whether `data` is JSON lines of Claude Code rather than one JSON document.
-
-    Raise TranscriptError for a Codex rollout, which has rows of another kind.
-    """
-    if data.lstrip()[:1] == b"[":
-        return False
-    for line in data.split(b"\n", LOOK_AT_LINES)[:LOOK_AT_LINES]:
-        row = decode_row(line)
-        if row is None or row.type is None:
-            continue
-        if row.type in _CODEX_TYPES:
-            raise TranscriptError("a Codex rollout, which this version does not read")
-        if row.uuid or row.message or row.session_id or row.type in _SESSION_TYPES:
-            return True
-    return False
+def is_session_row(row: Row) -> bool:
+    return bool(row.uuid or row.message or row.session_id or row.type in _SESSION_TYPES)
 
 
 def parse_session(data: bytes) -> SessionFile:
