@@ -126,10 +126,11 @@ JEV_BACKOFF_SECONDS = 0.5  # before the second try; doubled before each further 
 JEV_RETRY_AFTER_MAX_SECONDS = 30.0  # asked to wait longer, the request is given up
 JEV_ANSWER_MAX_BYTES = 1024 * 1024  # some 60 bytes an answer
 JEV_KEY_FILE_MAX_BYTES = 4096
+JEV_KEY_MIN_CHARS = 8  # a shorter one, of a test server, would also stand in everyday words
 
 # --- provider laya: its checkpoints see 512 or 1,024 tokens, the question among them ---
-LAYA_STATE_TOKENS = 300  # what 512 leave beside the question and its two options
-LAYA_INPUT_CHARS = (600, 300, 120)  # of the call's input, the most that fits
+LAYA_MARGIN_TOKENS = 20  # how much the state as the model reads it differs from the JSON counted
+LAYA_INPUT_CHARS = (600, 300, 120, 60)  # of each part of what it is shown, the most that fits
 
 # --- MCP: an answer has to stay under the client's 25,000 tokens, whatever a report holds ---
 MCP_GROUPS_MAX = 16  # a pass has some ten reasons; a report from elsewhere may hold any number

@@ -15,8 +15,9 @@ import pytest
 from lcc_sidecar.bench.sessions import session_files
 from lcc_sidecar.bench.workspace import lay_out
 from lcc_sidecar.compaction import compact
-from lcc_sidecar.errors import TranscriptError
 from lcc_sidecar.options import Options
+from lcc_sidecar.policy.lossy import lossy_decisions
+from lcc_sidecar.policy.protect import protect
 from lcc_sidecar.transcript.files import load_document, parse_document
 from lcc_sidecar.verify.drill import drill
 from lcc_sidecar.verify.registry import VERIFIERS
@@ -28,8 +29,8 @@ pytestmark = pytest.mark.skipif(not SESSIONS, reason="LCC_CORPUS names no folder
 
 
 @pytest.fixture(params=SESSIONS, ids=lambda path: os.path.relpath(path, CORPUS))
-def laid(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path, str]:
-    """Lay a session out; return its file, its workspace and where it came from."""
+def laid(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+    """Lay a session out; return its file and its workspace."""
     session, workspace = tmp_path / "session.jsonl", tmp_path / "ws"
     program = os.environ.get("LCC_LAY_SESSION")
     if program:
@@ -39,18 +40,14 @@ def laid(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path, st
     else:
         data = Path(request.param).read_bytes()
         session.write_bytes(lay_out(data, str(workspace)))
-    return session, workspace, request.param
+    return session, workspace
 
 
 @pytest.mark.parametrize("mode", ["lossless", "recoverable"])
-def test_a_recorded_session_compacts_verifies_and_drills(laid: tuple[Path, Path, str], mode: str):
-    session, workspace, source = laid
+def test_a_recorded_session_compacts_verifies_and_drills(laid: tuple[Path, Path], mode: str):
+    session, workspace = laid
     original = session.read_bytes()
     options = Options(rules_mode=mode, workspace_root=str(workspace))
-    if Path(source).name.startswith("codex-"):
-        with pytest.raises(TranscriptError, match="Codex"):
-            load_document(str(session))
-        return
     document = load_document(str(session))
 
     done = compact(document.transcript, options)
@@ -68,3 +65,22 @@ def test_a_recorded_session_compacts_verifies_and_drills(laid: tuple[Path, Path,
     changed = [i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
     assert len(changed) <= len(done.notes)
     assert document.render({}) == original
+
+
+def test_what_the_lossy_rules_drop_and_trim_is_what_the_written_file_says(
+    laid: tuple[Path, Path],
+):
+    document = load_document(str(laid[0]))
+    transcript = document.transcript
+    decisions = lossy_decisions(transcript, protect(transcript, "", 6), "")
+    notes = {key: d.note for key, d in decisions.items() if d.note is not None}
+    dropped = {key for key, d in decisions.items() if d.kind == "drop"}
+
+    written = parse_document(document.render(notes, dropped)).transcript
+
+    assert written == transcript.with_notes(notes).without(dropped)
+    pairs = {pair.call.id for pair in transcript.pairs()}
+    assert {pair.call.id for pair in written.pairs()} == pairs - dropped
+    every_other = sorted(pairs)[::2]
+    written = parse_document(document.render({}, every_other)).transcript
+    assert written == transcript.without(every_other)

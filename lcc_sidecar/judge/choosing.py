@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lcc_sidecar.errors import UsageError
 from lcc_sidecar.judge.key import NETWORK_VARIABLE, Key, find_key, network_disabled
 from lcc_sidecar.judge.laya import MODEL as LAYA_MODEL
 from lcc_sidecar.judge.laya import Laya, LayaMissingError, load_laya
@@ -17,11 +18,11 @@ Evaluate = Callable[[Mapping[str, Any], Mapping[str, Mapping[str, Any]]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A judge that can be asked. `item_tokens`: it sees one call at a time, so many tokens."""
+    """A judge that can be asked. `local`: it sees one call at a time, in its own few tokens."""
 
     provider: str
     evaluate: Evaluate
-    item_tokens: int | None = None
+    local: Laya | None = None
     service: "Jev | None" = None
 
     def close(self) -> None:
@@ -40,12 +41,15 @@ class Unavailable:
 def choose(options: Options, client: Any = None) -> Judge | Unavailable:
     """Return the judge for a pass. `client` is the caller's own, with `evaluate(state, questions)`.
 
-    Raise UsageError for an address of the service that is not safe.
+    The caller answers for what its own judge does, with the network disabled as well. Raise
+    UsageError for a client that cannot be asked and for an address of the service that is not safe.
     """
-    if options.provider == "laya":
-        return Judge("laya", client.evaluate) if client is not None else _laya(options)
     if client is not None:
-        return Judge("jev", client.evaluate)
+        if not callable(getattr(client, "evaluate", None)):
+            raise UsageError("the client has no evaluate(state, questions): give one that has")
+        return Judge("laya" if options.provider == "laya" else "jev", client.evaluate)
+    if options.provider == "laya":
+        return _laya(options)
     jev = _jev(options)
     if isinstance(jev, Judge) or options.provider == "jev":
         return jev
@@ -70,4 +74,4 @@ def _laya(options: Options) -> Judge | Unavailable:
         laya: Laya = load_laya(options.laya_model or LAYA_MODEL)
     except LayaMissingError as error:
         return Unavailable("laya", (f"laya_unavailable: {error}",))
-    return Judge("laya", laya.evaluate, item_tokens=laya.state_tokens)
+    return Judge("laya", laya.evaluate, local=laya)

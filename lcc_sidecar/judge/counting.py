@@ -11,7 +11,11 @@ from functools import lru_cache
 from lcc_sidecar.limits import CAUTIOUS_CHARS_PER_TOKEN, DENSE_RUN_CHARS, TOKENS_AT_ONCE_CHARS
 from lcc_sidecar.transcript.tokens import TokenCounter, token_counter
 
-_DENSE = re.compile(rf"[A-Za-z0-9+/=_-]{{{DENSE_RUN_CHARS},}}")
+_PIECES = re.compile(
+    rf"[A-Za-z0-9+/=_-]{{{DENSE_RUN_CHARS},}}|[A-Za-z]+|[0-9]+|[^\x00-\x7f]+|\s+|[\x00-\x7f]"
+)
+_LETTERS_PER_TOKEN = 3  # digits go in threes; of words, few are cut so small
+_BYTES_PER_TOKEN = 1.25  # of other scripts and symbols: some take a token for nearly each byte
 
 
 @lru_cache(maxsize=2)  # the vocabulary takes some 0.2 s to load, and every pass asks for it
@@ -43,7 +47,15 @@ class CautiousCounter:
 
 
 def _inflated(text: str) -> int:
-    """Return a count from bytes: other scripts take several, and keys have no words to save on."""
-    dense = sum(len(run) for run in _DENSE.findall(text))
-    rest = len(text.encode("utf-8", "replace")) - dense
-    return dense + math.ceil(rest / CAUTIOUS_CHARS_PER_TOKEN)
+    """Return a count from the pieces that any vocabulary of byte pairs would begin with."""
+    return sum(_piece_tokens(piece) for piece in _PIECES.findall(text))
+
+
+def _piece_tokens(piece: str) -> int:
+    if not piece.isascii():
+        return math.ceil(len(piece.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
+    if piece.isspace():
+        return 0 if piece == " " else math.ceil(len(piece) / 4)  # one space joins the next word
+    if len(piece) >= DENSE_RUN_CHARS:
+        return len(piece)
+    return math.ceil(len(piece) / _LETTERS_PER_TOKEN) if piece.isalnum() else len(piece)

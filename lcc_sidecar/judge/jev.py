@@ -20,10 +20,12 @@ import httpx
 from lcc_sidecar.errors import JudgeError, UsageError
 from lcc_sidecar.judge.fitting import encoded
 from lcc_sidecar.judge.key import Key
+from lcc_sidecar.judge.redaction import REDACTED
 from lcc_sidecar.limits import (
     JEV_ANSWER_MAX_BYTES,
     JEV_BACKOFF_SECONDS,
     JEV_CONNECT_SECONDS,
+    JEV_KEY_MIN_CHARS,
     JEV_READ_SECONDS,
     JEV_RETRY_AFTER_MAX_SECONDS,
     JEV_TOTAL_SECONDS,
@@ -59,6 +61,8 @@ class Jev:
         self._url = base.rstrip("/") + _PATH
         self._deadline = time.monotonic() + JEV_TOTAL_SECONDS
         self._lock = threading.Lock()
+        long_enough = len(key.value) >= JEV_KEY_MIN_CHARS
+        self._key_text = encoded(key.value)[1:-1] if long_enough else ""
         self._client = httpx.Client(
             headers={
                 "Authorization": f"Bearer {key.value}",
@@ -81,6 +85,8 @@ class Jev:
         Raise JudgeError when it is given up.
         """
         text = encoded({"model": self.model, "state": state, "questions": questions})
+        if self._key_text:
+            text = text.replace(self._key_text, REDACTED)  # wherever somebody has written it
         body = text.encode("utf-8", "replace")
         with self._lock:
             self.sent_chars += len(text)

@@ -91,9 +91,9 @@ def _requests(
     messages: Sequence[ShownMessage], candidates: set[str], options: Options, judge_: Judge
 ) -> tuple[list[_Request], list[str]]:
     """Return the requests in the order of the calls, and a warning for each call left out."""
-    count = cautious_counter(options.model)
     calls = [call for message in messages for call in message.calls if call.id in candidates]
-    if judge_.item_tokens is None:
+    if judge_.local is None:
+        count = cautious_counter(options.model)
         largest = max(count(encoded(questions_on(call))) for call in calls)
         room = options.max_request_tokens - ENVELOPE_TOKENS
         limit = min(options.max_state_tokens, room - largest)
@@ -101,9 +101,9 @@ def _requests(
         split = batches(calls, count, room - state.tokens, options.batch_size)
         return [_Request(state, batch) for batch in split], []
     requests, unfit = [], []
-    limit = min(options.max_state_tokens, judge_.item_tokens)
+    limit = min(options.max_state_tokens, judge_.local.state_tokens)
     for call in calls:
-        one = item_state(messages, call, options.question, limit, count)
+        one = item_state(messages, call, options.question, limit, judge_.local.count)
         if one is None:
             unfit.append(f"{judge_.provider}_state_too_long:{call.id}")
         else:

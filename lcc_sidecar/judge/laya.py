@@ -10,9 +10,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lcc_sidecar.errors import JudgeError
 from lcc_sidecar.judge.fitting import Count, ShownCall, ShownMessage, State, cut, encoded
 from lcc_sidecar.judge.redaction import redact
-from lcc_sidecar.limits import LAYA_INPUT_CHARS, LAYA_STATE_TOKENS
+from lcc_sidecar.limits import LAYA_INPUT_CHARS, LAYA_MARGIN_TOKENS
 
 MODEL = "convaiinnovations/laya"
 _OFFLINE = {
@@ -36,14 +37,20 @@ class Laya:
         config = getattr(agent, "cfg", None)
         known = config if isinstance(config, Mapping) else {}
         room = int(known.get("max_len", 512)) - int(known.get("head_max_len", 192))
-        self.state_tokens = max(64, room - 20) if known else LAYA_STATE_TOKENS
+        self.state_tokens = max(1, room - LAYA_MARGIN_TOKENS)
 
-    def evaluate(
-        self, state: Mapping[str, Any], questions: Mapping[str, Mapping[str, Any]]
-    ) -> Mapping[str, Any]:
+    def count(self, text: str) -> int:
+        """Return the tokens of a text in the model's own vocabulary, which it brings along."""
+        return len(self._agent.tok.encode(text))
+
+    def evaluate(self, state: Mapping[str, Any], questions: Mapping[str, Mapping[str, Any]]) -> Any:
+        """Return what the agent says; what it says is checked where it is read."""
         with self._lock:
-            answer: Mapping[str, Any] = self._agent.predict(state, questions)
-            return answer
+            answer = self._agent.predict(state, questions)
+        usage = answer.get("usage") if isinstance(answer, Mapping) else None
+        if isinstance(usage, Mapping) and usage.get("truncated"):
+            raise JudgeError("the model's context cut off what it was shown")
+        return answer
 
 
 def load_laya(model: str) -> Laya:

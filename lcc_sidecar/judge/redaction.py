@@ -22,16 +22,17 @@ _PEM = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END|\Z)", 
 _SCHEME = re.compile(r"\b(bearer|basic)\s{1,4}[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
 _USERINFO = re.compile(r"://[^\s/:@]{0,256}:[^\s/@]{1,256}@")
 _NAMES = r"(?:pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?key|private[_-]?key)"
-_NAME_START = r"(?<![A-Za-z0-9])[\w-]{0,40}"
+# An option's name is looked at from its start alone, other names from their last part: each place
+# of a text is tried once, whatever stands there.
 _SECRET = re.compile(  # name = value, name: value, "name": "value", --name value
-    rf"({_NAME_START}{_NAMES}[\w-]{{0,20}}[\"']?\s{{0,4}}[:=]\s{{0,4}}"
-    rf"|--[\w-]{{0,40}}{_NAMES}[\w-]{{0,20}}\s{{1,4}})"
+    rf"({_NAMES}[\w-]{{0,20}}[\"']?\s{{0,4}}[:=]\s{{0,4}}"
+    rf"|(?<![\w-])--[\w-]{{0,40}}{_NAMES}[\w-]{{0,20}}\s{{1,4}})"
     r"(\"[^\"\n]{4,}\"|'[^'\n]{4,}'|[^\s\"',;]{4,})",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(  # also a word of everyday code: only a value that holds a digit is taken
-    rf"({_NAME_START}(?:token|credentials?|auth)[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?"
-    r"|--[\w-]{0,40}(?:token|credentials?|auth)\s{1,4}[\"']?)"
+    r"((?:token|credentials?|auth)[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
+    r"|(?<![\w-])--[\w-]{0,40}(?:token|credentials?|auth)\s{1,4}[\"']?)"
     r"(?=[A-Za-z_./+=-]{0,200}\d)[A-Za-z0-9_./+=-]{16,}",
     re.IGNORECASE,
 )

@@ -1,9 +1,12 @@
-"""The header that Codex puts before a command's output: `Chunk ID: …` down to `Output:`."""
+"""The header that Codex puts before a command's output, down to `Output:`.
+
+Some versions begin it with the command itself. It is read only where that takes one line.
+"""
 
 import re
 
 _LINE = re.compile(
-    r"(?:Chunk ID|Wall time|Process exited with code|Process running with session ID"
+    r"(?:Command|Chunk ID|Wall time|Process exited with code|Process running with session ID"
     r"|Original token count)\b.*\n"
 )
 _LABEL = "Output:\n"

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lcc_sidecar.errors import TranscriptError
-from lcc_sidecar.limits import LOOK_AT_LINES
 from lcc_sidecar.transcript.branch import branch, newest_copies
 from lcc_sidecar.transcript.messages_json import result_text
 from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript, digest
@@ -24,14 +23,16 @@ from lcc_sidecar.transcript.splice import with_notes, without_blocks
 class SessionFile:
     """A session file in memory: its lines as they are, and the live conversation in them.
 
-    `damaged` counts the lines that could not be read; they are passed over and kept.
+    `damaged` counts the lines that could not be read; they are passed over and kept. A call or
+    result that is taken out goes from every row since the first live one: an abandoned writing of
+    it, left behind, would be live then.
     """
 
     lines: list[bytes]
     transcript: Transcript
     damaged: int
-    call_lines: Mapping[str, list[int]] = field(repr=False)
     result_lines: Mapping[str, list[int]] = field(repr=False)
+    first_live: int
 
     def render(self, notes: Mapping[str, str], dropped: Collection[str] = ()) -> bytes:
         """Return the file with these results replaced and these calls and results taken out.
@@ -43,7 +44,8 @@ class SessionFile:
         for number in _lines_of(notes, self.result_lines):
             lines[number] = with_notes(lines[number], notes)
         gone = set()
-        for number in _lines_of(dropped, self.call_lines, self.result_lines):
+        written = _written_lines(lines, self.first_live) if dropped else {}
+        for number in _lines_of(dropped, written):
             left = without_blocks(lines[number], dropped)
             if left is None:
                 gone.add(number)
@@ -52,31 +54,17 @@ class SessionFile:
         return b"\n".join(without_lines(lines, gone))
 
 
-def _lines_of(ids: Iterable[str], *places: Mapping[str, list[int]]) -> set[int]:
-    return {number for key in ids for lines in places for number in lines.get(key, ())}
+def _lines_of(ids: Iterable[str], places: Mapping[str, list[int]]) -> set[int]:
+    return {number for key in ids for number in places.get(key, ())}
 
 
+_IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
 _JOINED = frozenset({"user"})
 _SESSION_TYPES = ("summary", "file-history-snapshot")  # rows that may begin a file, without ids
-_CODEX_TYPES = ("session_meta", "response_item", "turn_context", "event_msg")
 
 
-def looks_like_session(data: bytes) -> bool:
-    """Return whether `data` is JSON lines of Claude Code rather than one JSON document.
-
-    Raise TranscriptError for a Codex rollout, which has rows of another kind.
-    """
-    if data.lstrip()[:1] == b"[":
-        return False
-    for line in data.split(b"\n", LOOK_AT_LINES)[:LOOK_AT_LINES]:
-        row = decode_row(line)
-        if row is None or row.type is None:
-            continue
-        if row.type in _CODEX_TYPES:
-            raise TranscriptError("a Codex rollout, which this version does not read")
-        if row.uuid or row.message or row.session_id or row.type in _SESSION_TYPES:
-            return True
-    return False
+def is_session_row(row: Row) -> bool:
+    return bool(row.uuid or row.message or row.session_id or row.type in _SESSION_TYPES)
 
 
 def parse_session(data: bytes) -> SessionFile:
@@ -94,8 +82,8 @@ def parse_session(data: bytes) -> SessionFile:
         lines=lines,
         transcript=Transcript(tuple(_messages(row for _, row in live)), joined_roles=_JOINED),
         damaged=sum(row is None for row in rows),
-        call_lines=_places(rows, live, "tool_use", "id"),
-        result_lines=_places(rows, live, "tool_result", "tool_use_id"),
+        result_lines=_result_lines(rows, live),
+        first_live=_first(live),
     )
 
 
@@ -144,22 +132,36 @@ def _kept_segment(
     return segment.anchor_uuid, [(n, row) for n, row in live if head <= n <= tail]
 
 
-def _places(
-    rows: list[Row | None], live: list[tuple[int, Row]], kind: str, key: str
-) -> dict[str, list[int]]:
-    """Return where each live call or result stands: its row's line and the lines of its copies."""
+def _result_lines(rows: list[Row | None], live: list[tuple[int, Row]]) -> dict[str, list[int]]:
+    """Return where each live result stands: its row's line and the lines of that row's copies."""
     copies: dict[str, list[int]] = {}
-    first = min((number for number, _ in live), default=0)
+    first = _first(live)
     for number, row in enumerate(rows):
         if row is not None and row.uuid and number >= first:
             copies.setdefault(row.uuid, []).append(number)
     found: dict[str, list[int]] = {}
     for number, row in live:
         for block in _blocks(row):
-            if block.get("type") == kind:
-                lines = copies.get(row.uuid, [number]) if row.uuid else [number]
-                found.setdefault(str(block.get(key)), []).extend(lines)
+            if block.get("type") == "tool_result":
+                places = copies.get(row.uuid, [number]) if row.uuid else [number]
+                found.setdefault(str(block.get("tool_use_id")), []).extend(places)
     return found
+
+
+def _written_lines(lines: list[bytes], first: int) -> dict[str, list[int]]:
+    """Return every line from `first` on that holds a call or its result, by its id."""
+    found: dict[str, list[int]] = {}
+    for number, line in enumerate(lines[first:], first):
+        row = decode_row(line)
+        for block in _blocks(row) if row is not None and _is_spoken(row) else ():
+            key = _IDS.get(str(block.get("type")))
+            if key:
+                found.setdefault(str(block.get(key)), []).append(number)
+    return found
+
+
+def _first(live: list[tuple[int, Row]]) -> int:
+    return min((number for number, _ in live), default=0)
 
 
 class _Builder:

@@ -3,17 +3,19 @@
 import json
 import os
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
 from lcc_sidecar.errors import TranscriptError
-from lcc_sidecar.limits import TRANSCRIPT_MAX_BYTES
-from lcc_sidecar.transcript.claude_code import looks_like_session, parse_session
+from lcc_sidecar.limits import LOOK_AT_LINES, TRANSCRIPT_MAX_BYTES
+from lcc_sidecar.transcript.claude_code import is_session_row, parse_session
+from lcc_sidecar.transcript.codex import is_rollout_row, parse_rollout
 from lcc_sidecar.transcript.messages_json import parse_messages, render_messages
 from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.transcript.rows import Row, decode_row
 
 
 class Document(Protocol):
@@ -58,9 +60,22 @@ def parse_document(data: bytes) -> Document:
     """Return the transcript that a file's bytes hold."""
     if not data.strip():
         raise TranscriptError("the file is empty")
-    if looks_like_session(data):
-        return parse_session(data)
+    for row in _first_rows(data):
+        if is_rollout_row(row):
+            return parse_rollout(data)
+        if is_session_row(row):
+            return parse_session(data)
     return MessagesDocument(data, parse_messages(decode_json(data)))
+
+
+def _first_rows(data: bytes) -> Iterator[Row]:
+    """Yield the rows that tell what kind of JSON lines a file holds; none for an array."""
+    if data.lstrip()[:1] == b"[":
+        return
+    for line in data.split(b"\n", LOOK_AT_LINES)[:LOOK_AT_LINES]:
+        row = decode_row(line)
+        if row is not None and row.type is not None:
+            yield row
 
 
 def decode_json(data: bytes) -> Any:
@@ -73,7 +88,8 @@ def decode_json(data: bytes) -> Any:
         return json.loads(data)  # takes NaN and lone surrogates as well
     except json.JSONDecodeError as error:
         raise TranscriptError(
-            f"neither rows of a Claude Code session nor one JSON document: {error}"
+            "neither rows of a Claude Code session or of a Codex rollout, "
+            f"nor one JSON document: {error}"
         ) from None
     except (ValueError, RecursionError) as error:
         raise TranscriptError(f"a JSON document that cannot be decoded: {error}") from None

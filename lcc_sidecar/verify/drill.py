@@ -27,7 +27,9 @@ _FILE = re.compile(
 _COMMAND = re.compile(r"\[removed: re-run `([^`]+)` to recover\]")
 _RESULT = re.compile(r"\[(?:identical output kept at|output = lines (\d+)-(\d+) of) (\S+)\]")
 _NUMBER = re.compile(r" *\d+[\t→]")
-_RUN_HEADER = re.compile(r"(?:(?:Chunk ID|Wall time|Original token count|Process)\b.*\n)+Output:\n")
+_RUN_HEADER = re.compile(
+    r"(?:(?:Command|Chunk ID|Wall time|Original token count|Process)\b.*\n)+Output:\n"
+)
 
 
 @dataclass(frozen=True, slots=True)

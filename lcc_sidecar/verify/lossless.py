@@ -12,7 +12,7 @@ from lcc_sidecar.verify.unchanged import changed_results, changed_words
 _IDENTICAL = re.compile(r"\[identical output kept at ([^\]]+)\]")
 _LINES = re.compile(r"\[output = lines ([1-9]\d*)-([1-9]\d*) of ([^\]]+)\]")
 _HEADER_LINE = re.compile(
-    r"(Chunk ID|Wall time|Original token count|Process exited with code"
+    r"(Command|Chunk ID|Wall time|Original token count|Process exited with code"
     r"|Process running with session ID)\b"
 )
 _RUN_LINE = re.compile(r"(Chunk ID|Wall time|Original token count):")

@@ -41,7 +41,7 @@ _TELL_THEIR_VERSION = {
     *("terraform", "tsc", "uv", "yarn"),
 }
 _CODEX = re.compile(
-    r"(?:(?:Chunk ID|Wall time|Original token count|Process exited with code"
+    r"(?:(?:Command|Chunk ID|Wall time|Original token count|Process exited with code"
     r"|Process running with session ID)\b.*\n)+Output:\n"
 )
 

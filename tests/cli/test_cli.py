@@ -149,7 +149,6 @@ def test_exact_tokens_name_their_vocabulary(work: Path):
         (b'{"messages": [', "line 1 column"),
         (b" \n", "the file is empty"),
         (b'{"a":1}\n{"b":2}\n', "neither rows of a Claude Code session"),
-        (b'{"type":"session_meta","payload":{}}\n', "Codex"),
     ],
 )
 def test_malformed_input_exits_2_and_says_what_and_where(work: Path, content, words):

@@ -262,3 +262,27 @@ def test_the_suites_own_server_process_judges_a_session(monkeypatch: pytest.Monk
             server.terminate()
 
     assert (report["semantic_guarantee"], report["requests"]) == ("judged", 4)
+
+
+def test_the_key_itself_is_not_sent_in_a_body_whatever_it_looks_like(
+    start: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+):
+    plain = "just-some-words"
+    service = start(key=plain)
+    monkeypatch.setenv("TYPESAFE_API_KEY", plain)
+    compact(session(1), Options(provider="jev", question=f"the key is {plain}"))
+
+    assert service.headers[0]["Authorization"] == f"Bearer {plain}"
+    assert plain not in json.dumps(service.bodies)
+
+
+def test_a_client_that_cannot_be_asked_is_refused():
+    with pytest.raises(UsageError, match="evaluate"):
+        compact(session(1), Options(provider="jev"), client=object())
+
+
+def test_a_pass_without_a_judge_does_not_load_the_http_client():
+    code = "import sys, lcc_sidecar.cli.main, lcc_sidecar.compaction; print('httpx' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"

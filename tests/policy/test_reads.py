@@ -79,9 +79,11 @@ def test_numbers_in_a_shell_output_are_content():
     assert shown(pair(made, "1\tone\n2\ttwo"), FileRead("a.tsv")).body == "1\tone\n2\ttwo"
 
 
-def test_a_codex_header_is_taken_off():
+@pytest.mark.parametrize("first", ["", "Command: /bin/zsh -lc 'cat a.py'\n"])
+def test_a_codex_header_is_taken_off(first):
     made = call("a", "exec_command", cmd="cat a.py")
     text = "Chunk ID: 1\nWall time: 0.1\nProcess exited with code 0\nOutput:\none\ntwo\n"
+    text = first + text
 
     assert shown(pair(made, text), FileRead("a.py")).body == "one\ntwo\n"
 

@@ -113,6 +113,23 @@ def test_a_kept_segment_whose_ends_go_still_holds_the_rest():
     assert [m.text for m in left.messages] == ["summary", "kept", "next"]
 
 
+def test_parallel_results_that_hang_side_by_side_stay_with_their_calls():
+    session = Session()
+    session.says("go")
+    for key in "abc":
+        session.replies(tool_use(key, "Read", file_path=key), message_id="m1")
+    asked = session.rows[-3:]
+    for key, row in zip("abc", asked, strict=True):
+        session.returns(key, f"text of {key}", parentUuid=row["uuid"])
+    session.replies(TEXT)
+    document = parse_document(session.data())
+
+    for dropped in ("a", "b", "c", "ab", "ac", "bc", "abc"):
+        left = said(document, {}, set(dropped))
+
+        assert [p.call.id for p in left.pairs()] == [k for k in "abc" if k not in dropped]
+
+
 def test_copies_of_a_row_go_with_it():
     session = Session()
     session.says("go")
@@ -121,6 +138,19 @@ def test_copies_of_a_row_go_with_it():
     session.rows += session.rows
 
     assert b"text of a" not in parse_document(session.data()).render({}, {"a"})
+
+
+def test_an_abandoned_writing_of_a_pair_does_not_come_to_life():
+    session = Session()
+    session.says("go", timestamp="1")
+    for stamp in ("2", "2"):  # written again on resume, with new uuids
+        session.replies(tool_use("a", "Read", file_path="/a"), message_id="m1", timestamp=stamp)
+        session.returns("a", "text of a", timestamp=stamp)
+    session.replies(TEXT, timestamp="4")
+    document = parse_document(session.data())
+    assert len(document.transcript.pairs()) == 1
+
+    assert list(said(document, {}, {"a"}).results()) == []
 
 
 def test_a_row_before_the_boundary_stays_though_its_id_is_dropped():
@@ -234,7 +264,7 @@ def test_any_session_says_what_was_decided_and_the_rest_keeps_its_bytes(
             session.add("attachment", attachment={"type": "date"})
         else:
             session.add("user", {"role": "user", "content": what})
-        if forks and at == 3:  # a parallel result hangs on the same row as the one before it
+        if forks and at > 2 and kind == "says" and what:  # the person went back by one row
             session.rows[-1]["parentUuid"] = session.rows[-2]["parentUuid"]
     data = session.data()
     document = parse_document(data)
