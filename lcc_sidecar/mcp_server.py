@@ -73,7 +73,10 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
     ] = None,
     path: Annotated[
         str | None,
-        Field(description="Or the file that holds it: messages JSON, a Claude Code session."),
+        Field(
+            description="Or the file that holds it: messages JSON, a Claude Code session, a Codex "
+            "rollout."
+        ),
     ] = None,
     *,
     question: Annotated[str, Field(description="The goal: what it names is kept.")] = "",
