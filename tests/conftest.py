@@ -12,17 +12,24 @@ import pytest
 _MARK = f"LCC_TEST_RUN={os.getpid()}"
 
 
+@pytest.fixture
+def empty_folder() -> Iterator[Path]:
+    """Give a folder that is gone afterwards, whatever a test has patched meanwhile."""
+    folder = Path(tempfile.mkdtemp(prefix="lcc-t-"))
+    yield folder
+    _remove(folder)
+
+
 @pytest.fixture(autouse=True)
-def isolated_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def isolated_home(empty_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give each test an empty HOME and state folder, with a path short enough for a socket."""
-    home = Path(tempfile.mkdtemp(prefix="lcc-t-"))
+    home = empty_folder
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("LCC_SIDECAR_HOME", str(home / "lcc"))
     for name in tuple(os.environ):
         if name.startswith(("XDG_", "CLAUDE_")) and name != "CLAUDE_BIN":
             monkeypatch.delenv(name)
-    yield home
-    _remove(home)
+    return home
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -154,13 +154,8 @@ def _decide(
     media = media_notes(rows, index, newest.contents)
     carried = carried_rows(rows, index, newest.riders, is_turn_over=loop is None)
     transcript = to_transcript(rows, message_id, asked.cwd)
-    # Results of an open tool loop are left whole: the model has not read them yet.
-    unread = {result.id for i in (loop[1] if loop else ()) for result in rows[i].results}
-    notes = {
-        key: note
-        for key, note in _notes(rows, transcript, asked, options).items()
-        if key not in unread
-    }
+    # Results of an open tool loop stay whole: they are among the newest messages, which are pinned.
+    notes = _notes(rows, transcript, asked, options)
     return _Decided(
         before=transcript,
         notes={**notes, **media},

@@ -16,6 +16,7 @@ AT_START = "CONTEXT-AT-START"
 
 
 LATE_SERVER = Path(__file__).with_name("late_server.py")
+BOUNDED = "for n in $(seq 3000); do"  # a wait that ends though the test that opens it is gone
 CONNECTED = 'MCP server "late": Successfully connected'
 LATE = "LATE-INSTRUCTIONS of a server"
 NOT_DONE = "FEEDBACK-AT-STOP there is more to do"
@@ -64,13 +65,13 @@ class Story:
         self.skill = call("Skill", skill="how")
         self.wait_for_server = call(
             "Bash",
-            command=f"until [ -e {self.ready} ] && grep -qs '{CONNECTED}' {world.root}/debug*; "
-            "do sleep 0.02; done; echo connected",
+            command=f"{BOUNDED} [ -e {self.ready} ] && grep -qs '{CONNECTED}' {world.root}/debug* "
+            "&& break; sleep 0.02; done; echo connected",
             description="wait for the server",
         )
         self.wait = call(
             "Bash",
-            command=f"until [ -e {self.gate} ]; do sleep 0.02; done; echo waited",
+            command=f"{BOUNDED} [ -e {self.gate} ] && break; sleep 0.02; done; echo waited",
             description="wait",
         )
 

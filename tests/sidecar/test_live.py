@@ -173,6 +173,15 @@ def test_the_newest_response_of_an_open_loop_is_left_alone(talk):
     assert "toolu_new" not in reply["notes"]
 
 
+def test_a_new_read_that_is_on_disk_is_left_whole(talk):
+    talk.chat(4)
+    talk.reads_file("toolu_new", talk.file("new.txt", BIG))
+    rows = talk.live()
+    shown = rows[-1]["results"][0]["text"]
+    newest = [{"type": "tool_result", "tool_use_id": "toolu_new", "content": shown}]
+    assert list(talk.ask(rows=rows, newest=newest)["notes"]) == ["toolu_big"]
+
+
 def test_reminders_folded_into_a_result_are_carried_one_by_one(talk):
     one, two = (f"<system-reminder>\n{word}\n</system-reminder>" for word in ("one", "two"))
     reply = open_loop(talk, content=f"fresh output\n\n{one}\n\n{two}")

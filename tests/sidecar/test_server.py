@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from lcc_sidecar import __version__, limits
-from lcc_sidecar.near import wire
+from lcc_sidecar.errors import SidecarError
+from lcc_sidecar.near import transport, wire
 from lcc_sidecar.sidecar import lifecycle
 from tests.sidecar.worlds import row, wait_until
 
@@ -322,3 +323,11 @@ def test_silent_callers_keep_nobody_out_and_do_not_hold_up_the_end(world):
         assert world.ask("ping", seconds=limits.FIRST_BYTES_SECONDS + 5)["ok"]
         process.terminate()
         assert process.wait(limits.LEAVE_SECONDS + limits.FIRST_BYTES_SECONDS + 5) == 0
+
+
+def test_a_sidecar_of_another_user_is_not_spoken_to(world, monkeypatch):
+    world.serve()
+    point = world.point
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(SidecarError, match="belongs to uid"):
+        transport.connect(point, time.monotonic() + 5)
