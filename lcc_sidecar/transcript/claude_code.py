@@ -32,7 +32,8 @@ class SessionFile:
     transcript: Transcript
     damaged: int
     result_lines: Mapping[str, list[int]] = field(repr=False)
-    first_live: int
+    live: tuple[int, ...] = field(repr=False)  # the line numbers of the live rows
+    boundary: int  # the line of the last boundary, or -1
 
     def render(self, notes: Mapping[str, str], dropped: Collection[str] = ()) -> bytes:
         """Return the file with these results replaced and these calls and results taken out.
@@ -44,14 +45,15 @@ class SessionFile:
         for number in _lines_of(notes, self.result_lines):
             lines[number] = with_notes(lines[number], notes)
         gone = set()
-        written = _written_lines(lines, self.first_live) if dropped else {}
+        written = _written_lines(lines, min(self.live, default=0)) if dropped else {}
         for number in _lines_of(dropped, written):
             left = without_blocks(lines[number], dropped)
             if left is None:
                 gone.add(number)
             else:
                 lines[number] = left
-        return b"\n".join(without_lines(lines, gone))
+        since = [number for number in self.live if number > self.boundary]
+        return b"\n".join(without_lines(lines, gone, since))
 
 
 def _lines_of(ids: Iterable[str], places: Mapping[str, list[int]]) -> set[int]:
@@ -83,7 +85,8 @@ def parse_session(data: bytes) -> SessionFile:
         transcript=Transcript(tuple(_messages(row for _, row in live)), joined_roles=_JOINED),
         damaged=sum(row is None for row in rows),
         result_lines=_result_lines(rows, live),
-        first_live=_first(live),
+        live=tuple(number for number, _ in live),
+        boundary=max((n for n, row in enumerate(rows) if row and _is_boundary(row)), default=-1),
     )
 
 
@@ -135,7 +138,7 @@ def _kept_segment(
 def _result_lines(rows: list[Row | None], live: list[tuple[int, Row]]) -> dict[str, list[int]]:
     """Return where each live result stands: its row's line and the lines of that row's copies."""
     copies: dict[str, list[int]] = {}
-    first = _first(live)
+    first = min((number for number, _ in live), default=0)
     for number, row in enumerate(rows):
         if row is not None and row.uuid and number >= first:
             copies.setdefault(row.uuid, []).append(number)
@@ -158,10 +161,6 @@ def _written_lines(lines: list[bytes], first: int) -> dict[str, list[int]]:
             if key:
                 found.setdefault(str(block.get(key)), []).append(number)
     return found
-
-
-def _first(live: list[tuple[int, Row]]) -> int:
-    return min((number for number, _ in live), default=0)
 
 
 class _Builder:

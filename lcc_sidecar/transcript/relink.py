@@ -1,9 +1,12 @@
 """Take rows out of a session file so that the chain of the rest still reaches back.
 
-A row names the row it follows; what follows a row that goes, follows the one before it then. A
-boundary names the rows that it keeps by the first and the last of them.
+A row names the row it follows; what follows a row that goes, follows the one before it then. Where
+that goes as well, it is the live row before it in the file: parallel calls hang side by side, and
+the chain may have led through one that goes, past one that stays. A boundary names the rows that it
+keeps by the first and the last of them.
 """
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -14,18 +17,21 @@ _LINKS = ("parentUuid", "logicalParentUuid")
 _NAMES_A_ROW = (b'"parentUuid"', b'"logicalParentUuid"', b'"preservedSegment"')
 
 
-def without_lines(lines: list[bytes], gone: Collection[int]) -> list[bytes]:
-    """Return the lines without those numbered in `gone`, which are rows; the rest re-linked."""
+def without_lines(lines: list[bytes], gone: Collection[int], live: Collection[int]) -> list[bytes]:
+    """Return the lines without those numbered in `gone`, which are rows; the rest re-linked.
+
+    `live` are the numbers of the live rows that stand after the last boundary.
+    """
     if not gone:
         return lines
-    links = _Links(lines, gone)
+    links = _Links(lines, gone, live)
     return [_relinked(line, links) for n, line in enumerate(lines) if n not in gone]
 
 
 class _Links:
     """For each row that goes: what it follows, and which rows stand around it in the file."""
 
-    def __init__(self, lines: list[bytes], gone: Collection[int]) -> None:
+    def __init__(self, lines: list[bytes], gone: Collection[int], live: Collection[int]) -> None:
         rows = {number: decode_object(lines[number]) for number in gone}
         self._parents: dict[str, Any] = {
             row["uuid"]: row.get("parentUuid")
@@ -35,16 +41,22 @@ class _Links:
         self._places = {row.get("uuid"): number for number, row in rows.items()}
         self._lines = lines
         self._gone = gone
+        self._staying = sorted(set(live).difference(gone))
+        self._is_live = set(live)
 
     def is_gone(self, uuid: Any) -> bool:
         return isinstance(uuid, str) and uuid in self._parents
 
     def before(self, uuid: Any) -> Any:
-        """Return the nearest row that stays, going back from one that goes; None at the start."""
+        """Return the row to follow in the place of one that goes; None at the start."""
         passed = set()
         while self.is_gone(uuid) and uuid not in passed:
             passed.add(uuid)
-            uuid = self._parents[uuid]
+            number, uuid = self._places[uuid], self._parents[uuid]
+            if self.is_gone(uuid) and number in self._is_live:
+                at = bisect_left(self._staying, number) - 1
+                if at >= 0:
+                    return decode_object(self._lines[self._staying[at]]).get("uuid")
         return None if uuid in passed else uuid
 
     def near(self, uuid: str, step: int) -> str | None:

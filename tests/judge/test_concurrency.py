@@ -25,17 +25,18 @@ def test_four_workers_take_at_most_1_3_times_the_ideal(start: Callable[..., Serv
     """Batches / workers * latency is the ideal; the real time is that of the whole pass."""
     before = large_session()
     assert len(before.messages) == 337
-    service = start(latency_s=LATENCY_S)
+    start(latency_s=LATENCY_S)
     compact(session(1), Options(provider="jev"))  # a process loads the vocabulary once
-    service.bodies.clear()
 
-    began = time.monotonic()
-    done = compact(before, Options(provider="jev", max_workers=4))
-    took = time.monotonic() - began
+    took = math.inf
+    for _ in range(3):  # the best of three: other work on the machine only ever adds
+        began = time.monotonic()
+        report = compact(before, Options(provider="jev", max_workers=4)).report
+        took = min(took, time.monotonic() - began)
 
-    batches = len(service.bodies)
+    batches = report["requests"]
     ideal = math.ceil(batches / 4) * LATENCY_S
-    assert done.report["blocks_scored"] == 150
+    assert report["blocks_scored"] == 150
     assert took <= 1.3 * ideal, f"{batches} batches: {took:.2f} s, {took / ideal:.2f} of the ideal"
 
 

@@ -130,6 +130,22 @@ def test_parallel_results_that_hang_side_by_side_stay_with_their_calls():
         assert [p.call.id for p in left.pairs()] == [k for k in "abc" if k not in dropped]
 
 
+@pytest.mark.parametrize("dropped", ["a", "b", "ab"])
+def test_where_the_chain_led_through_a_parallel_call_that_goes_the_other_stays(dropped: str):
+    session = Session()
+    session.says("go")
+    asked = {
+        key: session.replies(tool_use(key, "Read", file_path=key), message_id="m1") for key in "ab"
+    }
+    session.returns("b", "text of b", parentUuid=asked["b"])
+    session.returns("a", "text of a", parentUuid=asked["a"])  # came last: the reply follows it
+    session.replies(TEXT)
+
+    left = said(parse_document(session.data()), {}, set(dropped))
+
+    assert [p.call.id for p in left.pairs()] == [k for k in "ab" if k not in dropped]
+
+
 def test_copies_of_a_row_go_with_it():
     session = Session()
     session.says("go")
@@ -250,6 +266,31 @@ STEP = st.one_of(
 )
 
 
+def waiting(session: Session) -> set[str]:
+    """Return the ids of the calls that have no result yet."""
+    blocks = [
+        block
+        for row in session.rows
+        for block in row.get("message", {}).get("content", [])
+        if isinstance(block, dict)
+    ]
+    return {b["id"] for b in blocks if "id" in b} - {b.get("tool_use_id") for b in blocks}
+
+
+def hang(session: Session, forks: bool) -> None:
+    """Hang the newest row where the client would: a result on its call's row, and where the person
+    went back (`forks`), a new prompt beside an earlier one."""
+    *earlier, row = session.rows
+    content = row.get("message", {}).get("content")
+    if row["type"] == "user" and isinstance(content, list):
+        for block in content:
+            asked = [r for r in earlier if f'"id": "{block["tool_use_id"]}"' in json.dumps(r)]
+            row["parentUuid"] = asked[-1]["uuid"] if asked else row["parentUuid"]
+    elif content and forks and row["type"] == "user":
+        prompts = [r for r in earlier[1:] if isinstance(r.get("message", {}).get("content"), str)]
+        row["parentUuid"] = prompts[-1]["parentUuid"] if prompts else row["parentUuid"]
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(STEP, max_size=12), NOTED, DROPPED, st.booleans())
 def test_any_session_says_what_was_decided_and_the_rest_keeps_its_bytes(
@@ -257,15 +298,21 @@ def test_any_session_says_what_was_decided_and_the_rest_keeps_its_bytes(
 ):
     session = Session()
     session.says("go")
+    message = 0
     for at, (kind, what, number) in enumerate(steps):
         if kind == "replies":
-            session.replies(*what, message_id=f"m{number}-{at // 4}")
+            # Rows of one response stand together, and the next waits for its results.
+            message = message if number == 1 or waiting(session) else at
+            session.replies(*what, message_id=f"m{message}")
         elif kind == "attachment":
             session.add("attachment", attachment={"type": "date"})
-        else:
-            session.add("user", {"role": "user", "content": what})
-        if forks and at > 2 and kind == "says" and what:  # the person went back by one row
-            session.rows[-1]["parentUuid"] = session.rows[-2]["parentUuid"]
+        elif kind == "says" and not waiting(session):
+            session.says(what)
+        elif kind == "returns" and (
+            results := [b for b in what if b["tool_use_id"] in waiting(session)]
+        ):
+            session.add("user", {"role": "user", "content": results})
+        hang(session, forks)
     data = session.data()
     document = parse_document(data)
 
