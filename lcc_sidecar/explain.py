@@ -108,7 +108,10 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """The keys of a report that are told; `window` is what filled it, before and after."""
+    """The keys of a report that are told.
+
+    `window` is what filled it, before and after; `sent` is what left the machine, if anything did.
+    """
 
     rules_mode: str | None
     recoverability_check: str | None
@@ -123,6 +126,7 @@ class Report(msgspec.Struct, frozen=True):
     provider_used: str = "rules"
     degraded: bool = False
     degradation_reason: str | None = None
+    sent: str | None = None
 
     @property
     def is_judged(self) -> bool:

@@ -39,6 +39,8 @@ def _parts(story: explain.Story, title: str) -> Iterable[RenderableType]:
         yield Text(f"! degraded: {_plain(report.degradation_reason or 'no reason given')}", "red")
     for warning in report.warnings:
         yield Text(f"! {_plain(warning)}", style="red")
+    if report.sent:
+        yield Text(_plain(report.sent), style="yellow")
     yield Text(_closing(story), style="dim")
     if story.hint:
         yield Text(story.hint, style="dim")

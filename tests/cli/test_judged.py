@@ -33,6 +33,13 @@ def test_explain_tells_what_a_judge_decided(judged: Path):
     assert "--workspace-root" not in told
 
 
+def test_explain_tells_what_left_the_machine(judged: Path):
+    report = json.loads(judged.read_text())
+    judged.write_text(json.dumps(report | {"sent": "99 characters were sent to a judge"}))
+
+    assert "99 characters were sent to a judge" in lcc("explain", judged).stdout
+
+
 def test_explain_tells_a_judges_scores_as_json(judged: Path):
     story = json.loads(lcc("explain", judged, "--json").stdout)
 
