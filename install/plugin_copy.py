@@ -1,7 +1,8 @@
 """The plugin's permanent copy: what running sessions read, so it is never away, not even shortly.
 
-Each file is replaced by a rename; the folder stays. The copy differs from the repository in one
-thing: hooks and mod start the venv's interpreter by its absolute path (FR-025, FR-028).
+Each file is replaced by a rename; the folder stays. The copy differs from the repository in
+one thing: hooks, mod and MCP server start the venv's interpreter by its absolute path (FR-025,
+FR-028). The repository's own plugin has no MCP server: it would need packages to be there.
 """
 
 import json
@@ -28,6 +29,8 @@ def write(source: Path, plugin: Path, python: Path) -> int:
             content = _with_python(content, python)
         elif file.name == "interpreter.mjs":
             content = _interpreter_module(python)
+        elif file.name == "plugin.json":
+            content = _with_server(content, python)
         _replace(plugin / file.relative_to(source), content)
     kept = {plugin / file.relative_to(source) for file in files}
     for old in sorted(plugin.rglob("*.*")):
@@ -44,6 +47,12 @@ def _with_python(content: bytes, python: Path) -> bytes:
                 raise InstallError(f"hooks.json starts {entry['command']}, not python3")
             entry["command"] = str(python)
     return json.dumps(hooks, indent=2).encode() + b"\n"
+
+
+def _with_server(content: bytes, python: Path) -> bytes:
+    plugin: dict[str, Any] = json.loads(content)
+    server = {"command": str(python), "args": ["-I", "-m", "lcc_sidecar", "mcp"]}
+    return json.dumps(plugin | {"mcpServers": {"lcc": server}}, indent=2).encode() + b"\n"
 
 
 def _interpreter_module(python: Path) -> bytes:

@@ -7,18 +7,21 @@ before the result is handed out. The CLI, the sidecar and the Python API all cal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
-from lcc_sidecar.errors import UsageError
-from lcc_sidecar.options import Options, RulesMode
+from lcc_sidecar.judge.deciding import decide as decide_by_scores
+from lcc_sidecar.judge.judging import judge
+from lcc_sidecar.options import Options, check
 from lcc_sidecar.policy.decision import CommandClaim, Decision, FileClaim
 from lcc_sidecar.policy.lossless import dedupe
+from lcc_sidecar.policy.lossy import lossy_decisions
 from lcc_sidecar.policy.protect import Protection, protect
 from lcc_sidecar.policy.recoverable import Rules, Verdict, claims, command_decision, file_decision
 from lcc_sidecar.proof.disk import Disk, DiskProof, changed_since
 from lcc_sidecar.proof.files import Refused
 from lcc_sidecar.report import Outcome, build_report
 from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.verify.pairs import verify_pairs
 from lcc_sidecar.verify.registry import VERIFIERS
 
 Progress = Callable[[str, int, int], None]
@@ -35,38 +38,98 @@ class Compaction:
     @property
     def notes(self) -> dict[str, str]:
         """Return the text that takes a result's place, by tool_use_id."""
-        return {d.id: d.note for d in self.decisions if d.note is not None}
+        return _notes(self.decisions)
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """Return the ids of the calls that went together with their results."""
+        return _dropped(self.decisions)
 
 
 def compact(
-    transcript: Transcript, options: Options, progress: Progress | None = None
+    transcript: Transcript,
+    options: Options,
+    progress: Progress | None = None,
+    client: Any = None,
 ) -> Compaction:
     """Run one pass. The transcript given stays as it is.
 
-    `progress(stage, done, total)` is told of long work. Raise UsageError for options that cannot be
-    honoured. A verifier that finds a violation, or fails, makes the pass keep everything.
+    `progress(stage, done, total)` is told of long work. `client` is a judge of the caller's own: an
+    object with `evaluate(state, questions)` that returns `{"answers": {id: {"noul": 0..1}}}`.
+    Raise UsageError for options that cannot be honoured, TranscriptFitError for a conversation that
+    a judge could not see. A verifier that finds a violation, or fails, makes the pass keep all.
     """
-    _check(options)
+    check(options)
     started = time.perf_counter()
     protection = protect(transcript, options.question, options.preserve_recent)
-    replaced, proofs = _replacements(transcript, protection, options, progress)
-    decisions = _decisions(transcript, protection, replaced, options)
-    outcome = _verified(transcript, decisions, options)
-    if not outcome.violations:
-        outcome = replace(outcome, decisions=_proven_again(outcome.decisions, proofs))
-    final = transcript.with_notes(_notes(outcome.decisions))
+    if options.is_judged:
+        outcome = _judged(transcript, protection, options, client, progress)
+    elif options.rules_mode == "lossy":
+        outcome = _lossy(transcript, protection, options)
+    else:
+        outcome = _proven(transcript, protection, options, progress)
+    final = _applied(transcript, outcome.decisions)
     report = build_report(
         transcript, final, replace(outcome, latency_s=time.perf_counter() - started), options
     )
     return Compaction(final, outcome.decisions, report)
 
 
-def _check(options: Options) -> None:
-    if options.rules_mode not in get_args(RulesMode):
-        modes = ", ".join(get_args(RulesMode))
-        raise UsageError(f"rules mode {options.rules_mode!r} is not there: use one of {modes}")
-    if options.preserve_recent < 0:
-        raise UsageError("preserve-recent counts messages and cannot be negative")
+def _proven(
+    transcript: Transcript, protection: Protection, options: Options, progress: Progress | None
+) -> Outcome:
+    """Decide by the lossless or the recoverable rules: every removal has a proof."""
+    replaced, proofs = _replacements(transcript, protection, options, progress)
+    decisions = _with_dedupes(transcript, protection, replaced, options)
+
+    def violations(compacted: Transcript) -> list[str]:
+        return VERIFIERS[options.rules_mode](
+            transcript, compacted, allow_command_pointers=options.allow_command_pointers
+        )
+
+    outcome = _verified(transcript, decisions, violations, options.rules_mode)
+    if outcome.violations:
+        return outcome
+    return replace(outcome, decisions=_proven_again(outcome.decisions, proofs))
+
+
+def _lossy(transcript: Transcript, protection: Protection, options: Options) -> Outcome:
+    """Decide by the experimental rules, which prove nothing; only unpinned pairs may change."""
+    decided = lossy_decisions(transcript, protection, options.question)
+    decisions = _listed(transcript, protection, decided, "kept_default")
+
+    def violations(compacted: Transcript) -> list[str]:
+        return verify_pairs(transcript, compacted, decided.keys())
+
+    return _verified(transcript, decisions, violations, "lossy")
+
+
+def _judged(
+    transcript: Transcript,
+    protection: Protection,
+    options: Options,
+    client: Any,
+    progress: Progress | None,
+) -> Outcome:
+    """Decide by a judge's answers; a call that was not judged is kept."""
+    pairs = {
+        pair.call.id: pair
+        for pair in transcript.pairs()
+        if protection.pin_of(pair) is None and pair.call.id not in protection.targets
+    }
+    found = judge(transcript, protection, tuple(pairs), options, client=client, progress=progress)
+    unavailable = found.degradation_reason if found.requests == 0 else None
+    otherwise = unavailable or "not_judged_fail_safe"
+    decided = {
+        call_id: decide_by_scores(pair, found.scores.get(call_id), otherwise, options)
+        for call_id, pair in pairs.items()
+    }
+    decisions = _listed(transcript, protection, decided, "pointer_target")
+
+    def violations(compacted: Transcript) -> list[str]:
+        return verify_pairs(transcript, compacted, found.scores.keys())
+
+    return replace(_verified(transcript, decisions, violations, "judged"), judgement=found)
 
 
 def _replacements(
@@ -110,25 +173,35 @@ def _decide(
     return file_decision(call_id, verdict, lines, size, verified=False)
 
 
-def _decisions(
+def _with_dedupes(
     transcript: Transcript,
     protection: Protection,
     replaced: Mapping[str, Decision],
     options: Options,
 ) -> tuple[Decision, ...]:
-    """Return one decision for every call that has a result, in the order of the calls."""
+    """Return the decisions with a pointer to a later result wherever one holds the same text."""
     going = {call_id for call_id, decision in replaced.items() if decision.is_removal}
-    pairs = {pair.call.id: pair for pair in transcript.pairs()}
     taken = going | protection.targets
     if options.rules_mode != "lossless":  # there, a dedupe would hide what the next pass protects
         taken |= protection.protected.keys()
     candidates = {
-        call_id
-        for call_id, pair in pairs.items()
-        if protection.pin_of(pair) is None and call_id not in taken
+        pair.call.id
+        for pair in transcript.pairs()
+        if protection.pin_of(pair) is None and pair.call.id not in taken
     }
     deduped = dedupe(transcript, candidates, going)
     otherwise = "no_lossless_superseder" if options.rules_mode == "lossless" else "not_recoverable"
+    return _listed(transcript, protection, {**replaced, **deduped}, otherwise)
+
+
+def _listed(
+    transcript: Transcript,
+    protection: Protection,
+    decided: Mapping[str, Decision],
+    otherwise: str,
+) -> tuple[Decision, ...]:
+    """Return one decision for every call that has a result, in the order of the calls."""
+    pairs = {pair.call.id: pair for pair in transcript.pairs()}
     ambiguous = transcript.ambiguous_ids()
     decisions: dict[str, Decision] = {}
     for index, call in transcript.calls():
@@ -139,23 +212,23 @@ def _decisions(
         elif call.id in ambiguous:
             decisions[call.id] = Decision(call.id, "keep", "duplicate_tool_use_id")
         elif pair:
-            kept = replaced.get(call.id) or Decision(call.id, "keep", otherwise)
-            decisions[call.id] = deduped.get(call.id, kept)
+            decisions[call.id] = decided.get(call.id) or Decision(call.id, "keep", otherwise)
     return tuple(decisions.values())
 
 
-def _verified(transcript: Transcript, decisions: tuple[Decision, ...], options: Options) -> Outcome:
+def _verified(
+    transcript: Transcript,
+    decisions: tuple[Decision, ...],
+    violations_of: Callable[[Transcript], list[str]],
+    contract: str,
+) -> Outcome:
     """Hold the pass to its contract; on any violation every result is kept."""
     try:
-        violations = VERIFIERS[options.rules_mode](
-            transcript,
-            transcript.with_notes(_notes(decisions)),
-            allow_command_pointers=options.allow_command_pointers,
-        )
+        violations = violations_of(_applied(transcript, decisions))
     except Exception as error:  # noqa: BLE001 - a checker that fails has not passed the result
         violations = [f"the verifier failed: {type(error).__name__}"]
     if violations:
-        reason = f"{options.rules_mode}_verification_failed"
+        reason = f"{contract}_verification_failed"
         decisions = tuple(Decision(d.id, "keep", reason) if d.is_removal else d for d in decisions)
     return Outcome(decisions, tuple(violations))
 
@@ -174,6 +247,14 @@ def _proven_again(
         else d
         for d in decisions
     )
+
+
+def _applied(transcript: Transcript, decisions: tuple[Decision, ...]) -> Transcript:
+    return transcript.with_notes(_notes(decisions)).without(_dropped(decisions))
+
+
+def _dropped(decisions: tuple[Decision, ...]) -> frozenset[str]:
+    return frozenset(d.id for d in decisions if d.kind == "drop")
 
 
 def _notes(decisions: tuple[Decision, ...]) -> dict[str, str]:

@@ -2,9 +2,11 @@
 
 LccError
 ├── TranscriptError      the input is not a transcript we can read whole (CLI exit 2)
+│   └── TranscriptFitError   a conversation that a judge could not see whole (CLI exit 2)
 ├── UsageError           an option or a combination that cannot be honoured (CLI exit 2)
 ├── SettingsError        a settings file that cannot be used
 ├── InstallError         a step of the installation that failed
+├── JudgeError           a judge's request that brought no answer; never leaves the pass
 ├── LiveCompactionError  a live conversation that has to be left to the client's own summary
 └── SidecarError         the sidecar did not answer as agreed
     └── SidecarUnreachableError   nobody answers on the socket
@@ -19,8 +21,16 @@ class TranscriptError(LccError):
     """A transcript that cannot be read whole; the message names the place."""
 
 
+class TranscriptFitError(TranscriptError):
+    """A conversation that a judge could not see whole; the message says by how much it is over."""
+
+
 class UsageError(LccError):
     """A request that cannot be honoured as asked; the message says what to use instead."""
+
+
+class JudgeError(LccError):
+    """A request to a judge that brought no answer; the message is safe to show and to keep."""
 
 
 class SettingsError(LccError):

@@ -3,15 +3,17 @@
 Pure: a report in, plain values out. How they look is the CLI's business.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from lcc_sidecar.errors import UsageError
+from lcc_sidecar.errors import TranscriptError, UsageError
+from lcc_sidecar.transcript.files import decode_json, read_file
 
 LARGEST_SHOWN = 5
+_JUDGES = ("jev", "laya", "auto")
 
 WENT = {
     "replace_disk_verified": "re-read from disk; content verified",
@@ -19,8 +21,14 @@ WENT = {
     "recoverable_read_only_command": "re-run a read-only command",
     "identical_output_kept_later": "identical output kept later",
     "output_lines_of_later": "lines of an output kept later",
+    "judged_call_needed": "judged: the call matters, its output no more; trimmed",
+    "large_old_output_trimmed": "large and old; head and tail left (lossy)",
+    "stale_read_far_from_recent_work": "a read far from the recent work; dropped (lossy)",
+    "superseded_by_later_call": "a later call read or ran the same; dropped (lossy)",
+    "judged_not_needed": "judged: neither the call nor its output matters; dropped",
 }
 STAYED = {
+    "already_trimmed": "trimmed before",
     "already_a_pointer": "already a pointer",
     "call_before_latest_error": "the call before the latest error",
     "command_output_changed_later": "a later call may have changed the output",
@@ -29,6 +37,21 @@ STAYED = {
     "failed_result": "a failed call",
     "file_written_later": "a later call may have written the file",
     "host_stub": "the client's own stub",
+    "jev_unavailable_fail_safe": "no judge was to be had (jev)",
+    "judged_result_needed": "judged: its output is still needed",
+    "kept_default": "no lossy rule is about it",
+    "latest_artifact_edit": "the latest edit",
+    "latest_git_state": "the latest state of git",
+    "latest_task_state": "the latest plan or task list",
+    "latest_tool_result": "the latest result",
+    "latest_user_question": "the latest question to you",
+    "named_in_goal": "named in the goal",
+    "named_in_recent_turns": "named in your recent words",
+    "trim_guard_edited_later": "large, but of a file that was edited later",
+    "trim_guard_error": "large, but tells of an error",
+    "trim_guard_interactive": "large, but a poll of a running program",
+    "trim_guard_named_path": "large, but its call names a path you spoke of",
+    "trim_guard_recent": "large, but recent",
     "keep_disk_changed_before_emit": "the file changed while we looked",
     "keep_disk_dotdot": "its path leads through '..'",
     "keep_disk_mismatch": "the file on disk differs by now",
@@ -38,9 +61,11 @@ STAYED = {
     "keep_disk_too_large": "the file is over 4 MiB",
     "keep_disk_unreadable": "the file cannot be read as UTF-8 text",
     "keep_unprintable": "its path cannot be written into a pointer",
+    "laya_unavailable_fail_safe": "no judge was to be had (laya)",
     "latest_error_result": "the latest error",
     "named_in_goal_or_recent_turns": "named in the goal or your recent words",
     "no_lossless_superseder": "its text stands nowhere else",
+    "not_judged_fail_safe": "the judge gave no answer on it",
     "not_recoverable": "nothing else holds this output",
     "not_text": "holds more than text",
     "pinned_first_message": "in the first message",
@@ -54,19 +79,32 @@ STAYED = {
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One decision of a report, as far as its story needs it; sizes of the result in characters."""
+    """One decision of a report, as far as its story needs it; sizes in characters.
+
+    `keep_call` and `keep_result` are a judge's answers, from 0 to 1.
+    """
 
     id: str
     decision: str
     reason: str
     tool: str
+    chars: int
+    chars_after: int
     result_chars: int
     result_chars_after: int
     target: str = ""
+    keep_call: float | None = None
+    keep_result: float | None = None
+
+    @property
+    def cause(self) -> str:
+        """Return the reason without the id that some carry: `superseded_by_later_call:<id>`."""
+        return self.reason.partition(":")[0]
 
     @property
     def words(self) -> str:
-        return STAYED.get(self.reason, self.reason.replace("_", " "))
+        words = STAYED if self.decision == "keep" else WENT
+        return words.get(self.cause, self.cause.replace("_", " "))
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -81,16 +119,29 @@ class Report(msgspec.Struct, frozen=True):
     decisions: list[Row]
     warnings: list[str]
     window: dict[str, tuple[int, int]] = {}
+    provider_requested: str = "rules"
+    provider_used: str = "rules"
+    degraded: bool = False
+    degradation_reason: str | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        return self.provider_requested in _JUDGES
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Calls decided alike: why, in words; how many; characters that they held or gave free."""
+    """Calls decided alike: why, in words; how many; characters that they held or gave free.
 
+    `keep_result` is the lowest and the highest answer of a judge about them, if one judged.
+    """
+
+    decision: str
     reason: str
     words: str
     count: int
     chars: int
+    keep_result: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,26 +167,38 @@ def tell(decoded: Any) -> Story:
     went = [row for row in report.decisions if row.decision != "keep"]
     return Story(
         report=report,
-        went=_groups(went, WENT, freed=True),
-        stayed=_groups(stayed, STAYED, freed=False),
+        went=_groups(went, freed=True),
+        stayed=_groups(stayed, freed=False),
         largest=tuple(sorted(stayed, key=lambda row: -row.result_chars_after)[:LARGEST_SHOWN]),
         hint=_hint(report),
     )
 
 
+def load(path: str) -> Any:
+    """Return the decoded report in a file. Raise UsageError if there is none."""
+    try:
+        return decode_json(read_file(path))
+    except TranscriptError as error:
+        raise UsageError(f"{path} is no report: {error}") from None
+
+
 def _hint(report: Report) -> str:
-    if report.recoverability_check == "disk":
+    if report.recoverability_check == "disk" or report.rules_mode == "lossy" or report.is_judged:
         return ""
     return "More may go where the disk decides: --rules-mode recoverable --workspace-root DIR"
 
 
-def _groups(rows: Iterable[Row], words: Mapping[str, str], *, freed: bool) -> tuple[Group, ...]:
-    found: dict[str, list[int]] = {}
+def _groups(rows: Iterable[Row], *, freed: bool) -> tuple[Group, ...]:
+    found: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        size = row.result_chars - row.result_chars_after if freed else row.result_chars
-        found.setdefault(row.reason, []).append(size)
-    groups = (
-        Group(reason, words.get(reason, reason.replace("_", " ")), len(sizes), sum(sizes))
-        for reason, sizes in found.items()
-    )
+        found.setdefault((row.decision, row.cause), []).append(row)
+    groups = (_group(alike, freed=freed) for alike in found.values())
     return tuple(sorted(groups, key=lambda group: -group.chars))
+
+
+def _group(rows: list[Row], *, freed: bool) -> Group:
+    first = rows[0]
+    sizes = (row.chars - row.chars_after if freed else row.result_chars for row in rows)
+    answers = [row.keep_result for row in rows if row.keep_result is not None]
+    span = (min(answers), max(answers)) if answers else None
+    return Group(first.decision, first.cause, first.words, len(rows), sum(sizes), span)

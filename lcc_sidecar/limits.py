@@ -100,3 +100,41 @@ PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
 
 # --- live compaction ---
 LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for
+
+# --- judges (first specification, sections 2 and 4) ---
+KEEP_THRESHOLD = 0.5  # a probability from which a call or a result is still needed
+TRIM_HEAD_CHARS = 300  # of a result that is trimmed; enough to know what it was
+STATE_MAX_TOKENS = 25_000  # the conversation, sent again with each request
+REQUEST_MAX_TOKENS = 30_000  # Jev 1.13 refuses from about 35,700 of its own tokens on
+BATCH_CALLS = 8  # calls asked about at once: two questions each
+JUDGE_WORKERS = 4
+JUDGE_WORKERS_MAX = 32  # more only earns refusals for too many requests
+ENVELOPE_TOKENS = 64  # what a request holds beside its state and its questions
+INPUT_CUT_CHARS = 200  # the stage inputs-200 is named for it
+TEXT_HEAD_CHARS = 400  # of a long text that is abridged: what it is about stands at its start
+TEXT_TAIL_CHARS = 200  # and what came of it at its end
+LINE_INPUT_CHARS = 80  # of an input in a call's one line: a path or the start of a command
+DENSE_RUN_CHARS = 32  # without a break: hashes, keys, base64; one token a character
+REDACT_DEPTH_MAX = 64  # of nested inputs; what stands deeper is left out
+
+# --- provider jev ---
+JEV_CONNECT_SECONDS = 5.0
+JEV_READ_SECONDS = 30.0  # an answer takes some hundred milliseconds; a queue takes longer
+JEV_TOTAL_SECONDS = 180.0  # for all requests of a pass; what is not answered by then is kept
+JEV_TRIES_MAX = 4  # one and three more
+JEV_BACKOFF_SECONDS = 0.5  # before the second try; doubled before each further one
+JEV_RETRY_AFTER_MAX_SECONDS = 30.0  # asked to wait longer, the request is given up
+JEV_ANSWER_MAX_BYTES = 1024 * 1024  # some 60 bytes an answer
+JEV_KEY_FILE_MAX_BYTES = 4096
+JEV_KEY_MIN_CHARS = 8  # a shorter one, of a test server, would also stand in everyday words
+
+# --- provider laya: its checkpoints see 512 or 1,024 tokens, the question among them ---
+LAYA_MARGIN_TOKENS = 20  # how much the state as the model reads it differs from the JSON counted
+LAYA_INPUT_CHARS = (600, 300, 120, 60)  # of each part of what it is shown, the most that fits
+
+# --- MCP: an answer has to stay under the client's 25,000 tokens, whatever a report holds ---
+MCP_GROUPS_MAX = 16  # a pass has some ten reasons; a report from elsewhere may hold any number
+MCP_WARNINGS_MAX = 8  # a judge that is down warns once for each call
+MCP_TEXT_MAX_CHARS = 80  # of a reason, a tool's name, a path; all texts together make 8,000
+MCP_WARNING_MAX_CHARS = 200
+KEPT_COMPACTIONS_MAX = 20  # files behind earlier answers; one is read right after its answer

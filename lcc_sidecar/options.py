@@ -1,20 +1,34 @@
 """What one pass is asked to do."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from lcc_sidecar.limits import MIN_REDUCTION, PRESERVE_RECENT_MESSAGES
+from lcc_sidecar.errors import UsageError
+from lcc_sidecar.limits import (
+    BATCH_CALLS,
+    JUDGE_WORKERS,
+    JUDGE_WORKERS_MAX,
+    KEEP_THRESHOLD,
+    MIN_REDUCTION,
+    PRESERVE_RECENT_MESSAGES,
+    REQUEST_MAX_TOKENS,
+    STATE_MAX_TOKENS,
+    TRIM_HEAD_CHARS,
+)
 from lcc_sidecar.transcript.tokens import Method
 
-RulesMode = Literal["lossless", "recoverable"]
+Provider = Literal["rules", "jev", "laya", "auto"]
+RulesMode = Literal["lossless", "recoverable", "lossy"]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What one pass is asked to do (first specification, sections 3, 6 and "Offline policy").
+    """What one pass is asked to do (first specification, sections 2 to 6 and "Offline policy").
 
     `question` is the goal. `workspace_root` switches the disk proofs on; it does not contain them.
     `min_reduction` is the share of characters from which the report calls the pass worth it.
+    `threshold` to `laya_model` are for the judged providers alone; `model` names whose vocabulary
+    counts tokens exactly.
     """
 
     question: str = ""
@@ -25,8 +39,54 @@ class Options:
     allow_command_pointers: bool = False
     min_reduction: float = MIN_REDUCTION
     tokens: Method = "estimate"
+    provider: Provider = "rules"
+    threshold: float = KEEP_THRESHOLD
+    trim_head_chars: int = TRIM_HEAD_CHARS
+    max_state_tokens: int = STATE_MAX_TOKENS
+    max_request_tokens: int = REQUEST_MAX_TOKENS
+    batch_size: int = BATCH_CALLS
+    max_workers: int = JUDGE_WORKERS
+    model: str | None = None
+    jev_model: str = "jev-latest"
+    laya_model: str | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        return self.provider != "rules"
 
     @property
     def uses_disk(self) -> bool:
         on = self.workspace_root is not None and self.disk_check
-        return on and self.rules_mode == "recoverable"
+        return on and self.rules_mode == "recoverable" and not self.is_judged
+
+
+def check(options: Options) -> None:
+    """Raise UsageError, saying what to use instead, for options that cannot be honoured."""
+    if options.provider == "mechanical":  # type: ignore[comparison-overlap] # a name people know
+        raise UsageError(
+            "provider 'mechanical' is refused: whether an output is still needed is a question of "
+            "meaning, which comparing words cannot answer honestly; use jev, laya, auto, or rules"
+        )
+    _one_of("provider", options.provider, get_args(Provider))
+    _one_of("rules mode", options.rules_mode, get_args(RulesMode))
+    if options.preserve_recent < 0:
+        raise UsageError("preserve-recent counts messages and cannot be negative")
+    for name in ("threshold", "min_reduction"):
+        if not 0 <= getattr(options, name) <= 1:  # NaN is neither
+            raise UsageError(f"--{_dashed(name)} is a share: give a number from 0 to 1")
+    if options.trim_head_chars < 0:
+        raise UsageError("--trim-head-chars counts characters and cannot be negative")
+    for name in ("max_state_tokens", "max_request_tokens", "batch_size", "max_workers"):
+        if getattr(options, name) < 1:
+            raise UsageError(f"--{_dashed(name)} has to be 1 or more")
+    if options.max_workers > JUDGE_WORKERS_MAX:
+        raise UsageError(f"--max-workers is {JUDGE_WORKERS_MAX} at most")
+
+
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise UsageError(f"{what} {value!r} is not there: use one of {', '.join(known)}")
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")

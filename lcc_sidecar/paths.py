@@ -65,7 +65,7 @@ def meeting_point(*, make: bool = False) -> str | None:
     for folder in meeting_folders():
         point = os.path.join(folder, name)
         too_long = len(os.fsencode(point + ".sock")) > SOCKET_PATH_MAX_BYTES
-        if not too_long and (is_private(folder) or (make and _make_private(folder))):
+        if not too_long and (is_private(folder) or (make and make_private(folder))):
             return point
     return None
 
@@ -122,7 +122,8 @@ def _user_dir(kind: str, xdg_variable: str, xdg_default: str) -> str:
     return os.path.join(base, APP_NAME)
 
 
-def _make_private(folder: str) -> bool:
+def make_private(folder: str) -> bool:
+    """Make `folder`, and those above it, for this user alone; return whether it is private."""
     mask = os.umask(0o077)  # for the folders above it, too, where they are made now
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lcc_sidecar.judge.judging import Judgement
 from lcc_sidecar.limits import TARGET_MAX_CHARS
 from lcc_sidecar.options import Options
 from lcc_sidecar.policy.decision import Decision
@@ -15,6 +16,7 @@ from lcc_sidecar.transcript.tokens import token_counter
 SCHEMA_VERSION = "transcript-compaction-1.0"
 _TARGETS = ("file_path", "path", "command", "cmd", "pattern", "url", "query", "description")
 _PINS = (PINNED_FIRST, PINNED_RECENT)
+_RULES_BESIDE_A_JUDGE = ("duplicate_tool_use_id", "pointer_target")  # decided without asking it
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,42 +26,37 @@ class Outcome:
     decisions: tuple[Decision, ...]
     violations: tuple[str, ...] = ()
     latency_s: float = 0.0
+    judgement: Judgement | None = None
 
 
 def build_report(
     before: Transcript, after: Transcript, outcome: Outcome, options: Options
 ) -> dict[str, Any]:
-    """Return the report of one rules pass, every key of the schema in it."""
+    """Return the report of one pass, every key of the schema in it."""
     sizes = _Sizes(before, after)
-    decisions = [sizes.row(decision, options) for decision in outcome.decisions]
-    scored = [row for row in decisions if row["source"] != "pin"]
-    degraded = bool(outcome.violations)
-    counter = token_counter(options.tokens)
+    decisions = [
+        sizes.row(decision, options) | {"source": _source(decision, outcome)}
+        for decision in outcome.decisions
+    ]
+    unpinned = [row for row in decisions if row["source"] != "pin"]
+    counter = token_counter(options.tokens, options.model)
     chars = (sum(map(len, before.texts())), sum(map(len, after.texts())))
-    tool_chars = (sum(r["chars"] for r in scored), sum(r["chars_after"] for r in scored))
+    tool_chars = (sum(r["chars"] for r in unpinned), sum(r["chars_after"] for r in unpinned))
     reduction = _reduction(*chars)
     return {
         "schema_version": SCHEMA_VERSION,
         "mode": "tool-calls",
         "objective": options.question,
-        "provider_requested": "rules",
-        "provider_used": "rules",
-        "rules_mode": options.rules_mode,
+        "provider_requested": options.provider,
+        "rules_mode": None if options.is_judged else options.rules_mode,
         "violations": list(outcome.violations),
         "recoverability_check": _check_name(options),
-        "degraded": degraded,
-        "degradation_reason": _degradation(outcome, scored, options),
-        "semantic_guarantee": options.rules_mode if scored and not degraded else "none",
-        "threshold": None,
-        "trim_head_chars": None,
+        **_standing(outcome, unpinned, options),
+        **_judging(outcome.judgement, options),
         "preserve_recent": options.preserve_recent,
         "blocks_total": len(decisions),
-        "blocks_scored": len(scored),
-        "blocks_protected": len(decisions) - len(scored),
-        "calls": 0,
-        "requests": 0,
-        "state_tokens": 0,
-        "state_fit_stage": "none",
+        "blocks_scored": _scored(outcome, unpinned),
+        "blocks_protected": len(decisions) - len(unpinned),
         "latency_ms": round(outcome.latency_s * 1000, 1),
         "chars_before": chars[0],
         "chars_after": chars[1],
@@ -75,9 +72,9 @@ def build_report(
         "messages_before": len(before.messages),
         "messages_after": len(after.messages),
         "tool_calls_total": sum(1 for _ in before.calls()),
-        **_counts(scored),
+        **_counts(unpinned),
         "window": _window(before, after),
-        "warnings": _warnings(outcome, scored),
+        "warnings": _warnings(outcome, unpinned, options),
         "decisions": decisions,
     }
 
@@ -108,22 +105,22 @@ class _Sizes:
     def row(self, decision: Decision, options: Options) -> dict[str, Any]:
         index, call = self._calls[decision.id]
         size = len(call.input_json())
-        pinned = decision.reason in _PINS
+        after = 0 if decision.kind == "drop" else size + self._after.get(decision.id, 0)
+        scores = decision.scores or {}
         row: dict[str, Any] = {
             "id": decision.id,
             "decision": decision.kind,
             "reason": decision.reason,
-            "source": "pin" if pinned else "rules",
             "tool": call.tool,
             "target": _target(call),
             "message_index": index,
             "chars": size + self._before.get(decision.id, 0),
-            "chars_after": size + self._after.get(decision.id, 0),
+            "chars_after": after,
             "result_chars": self._before.get(decision.id, 0),
             "result_chars_after": self._after.get(decision.id, 0),
-            "score": None,
-            "keep_call": None,
-            "keep_result": None,
+            "score": scores.get("keep_result"),
+            "keep_call": scores.get("keep_call"),
+            "keep_result": scores.get("keep_result"),
         }
         return row | dict(_pointer(decision, options))
 
@@ -146,8 +143,62 @@ def _pointer(decision: Decision, options: Options) -> Iterator[tuple[str, Any]]:
         yield "recoverability_check", _check_name(options) if is_file else "read_only_allowlist"
 
 
+def _source(decision: Decision, outcome: Outcome) -> str:
+    """Return who decided: a pin, the rules, the judge by its name, or the lack of an answer."""
+    if decision.reason in _PINS:
+        return "pin"
+    if outcome.judgement is None or decision.reason in _RULES_BESIDE_A_JUDGE:
+        return "rules"
+    if decision.scores is None:
+        return "fail_safe"
+    return outcome.judgement.provider_used.partition("+")[0]
+
+
+def _standing(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options) -> dict[str, Any]:
+    """Return what a reader may rely on: who decided, whether as asked, and what that promises."""
+    judged = outcome.judgement
+    if judged is not None and not outcome.violations:
+        return {
+            "provider_used": judged.provider_used,
+            "degraded": judged.degraded,
+            "degradation_reason": judged.degradation_reason,
+            "semantic_guarantee": judged.semantic_guarantee,
+        }
+    contract = "judged" if judged else options.rules_mode
+    degraded = bool(outcome.violations)
+    promises = unpinned and not degraded and options.rules_mode != "lossy"
+    reason = None if unpinned else "no_candidates"
+    return {
+        "provider_used": judged.provider_used if judged else "rules",
+        "degraded": degraded,
+        "degradation_reason": f"{contract}_verification_failed_fail_safe" if degraded else reason,
+        "semantic_guarantee": options.rules_mode if promises else "none",
+    }
+
+
+def _judging(judged: Judgement | None, options: Options) -> dict[str, Any]:
+    """Return what was asked of a judge, and what left the machine for it."""
+    asked = options.is_judged
+    state = judged.state if judged else None
+    return {
+        "threshold": options.threshold if asked else None,
+        "trim_head_chars": options.trim_head_chars if asked else None,
+        "jev_model_requested": options.jev_model if asked else None,
+        "jev_model_resolved": judged.model if judged else None,
+        "calls": judged.answered if judged else 0,
+        "requests": judged.requests if judged else 0,
+        "state_tokens": state.tokens if state else 0,
+        "state_fit_stage": state.stage if state else "none",
+        "sent": judged.sent if judged else None,
+    }
+
+
+def _scored(outcome: Outcome, unpinned: list[dict[str, Any]]) -> int:
+    return len(outcome.judgement.scores) if outcome.judgement else len(unpinned)
+
+
 def _check_name(options: Options) -> str | None:
-    if options.rules_mode != "recoverable":
+    if options.is_judged or options.rules_mode != "recoverable":
         return None
     return "disk" if options.uses_disk else "transcript_proxy"
 
@@ -159,15 +210,16 @@ def _counts(scored: list[dict[str, Any]]) -> dict[str, int]:
     return {f"tool_calls_{name}": kinds[kind] for name, kind in names.items()}
 
 
-def _degradation(outcome: Outcome, scored: list[dict[str, Any]], options: Options) -> str | None:
-    if outcome.violations:
-        return f"{options.rules_mode}_verification_failed_fail_safe"
-    return None if scored else "no_candidates"
-
-
-def _warnings(outcome: Outcome, scored: list[dict[str, Any]]) -> list[str]:
+def _warnings(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options) -> list[str]:
     warnings = [f"verification failed, every result is kept: {v}" for v in outcome.violations[:5]]
-    if not scored:
+    if outcome.judgement is not None:
+        return [*warnings, *outcome.judgement.warnings]
+    if options.rules_mode == "lossy":
+        warnings.append(
+            "EXPERIMENTAL: the lossy rules remove output that may still be needed, and nothing "
+            "brings it back; --rules-mode recoverable removes only what can be had again"
+        )
+    if not unpinned:
         warnings.append("no_candidates: every call is pinned or has no result yet")
     return warnings
 

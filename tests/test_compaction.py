@@ -95,7 +95,7 @@ def test_a_violation_or_a_verifier_that_fails_keeps_everything(workspace, monkey
 
 
 @pytest.mark.parametrize(
-    "options", [Options(rules_mode="lossy"), Options(preserve_recent=-1)], ids=str
+    "options", [Options(rules_mode="stashed"), Options(preserve_recent=-1)], ids=str
 )
 def test_what_cannot_be_honoured_is_refused(options: Options):
     with pytest.raises(UsageError):

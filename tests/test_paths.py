@@ -104,7 +104,7 @@ def test_a_folder_that_cannot_be_made_is_passed_over(own_folders):
 def test_a_home_too_deep_for_a_socket_leaves_the_short_folder(monkeypatch, name):
     monkeypatch.setenv("LCC_SIDECAR_HOME", f"/tmp/{name}")
     first, last = paths.meeting_folders()
-    monkeypatch.setattr(paths, "_make_private", lambda folder: folder in {first, last})
+    monkeypatch.setattr(paths, "make_private", lambda folder: folder in {first, last})
     point = paths.meeting_point(make=True)
     assert point == f"{last}/{paths.identity()}"
     assert len(os.fsencode(point + ".sock")) <= limits.SOCKET_PATH_MAX_BYTES

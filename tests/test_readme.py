@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from lcc_sidecar.cli.main import lcc
+from lcc_sidecar.cli.refused import REFUSED
 from lcc_sidecar.policy import notes
 from lcc_sidecar.sidecar import receipts
 from tests.build import Session, lines, numbered, tool_use
@@ -56,7 +57,24 @@ def test_every_option_that_the_readme_names_is_one():
 
     named = set(re.findall(r"`(--[a-z-]+)", README))
 
-    assert named - known <= {"--dry-run"}
+    refused = {name for name in named if name in REFUSED or name == "--laya-"}
+    assert named - known - refused <= {"--dry-run"}
+
+
+def test_the_program_of_the_readme_runs(capsys):
+    [program] = [block for language, block in BLOCKS if language == "python"]
+    call = {"tool_use_id": "a", "tool": "Bash", "input": {}}
+    transcript = [
+        {"role": "user", "text": "go"},
+        {"role": "assistant", "text": "", "toolUses": [call]},
+        {"role": "user", "text": "", "toolResults": [{"tool_use_id": "a", "text": "done"}]},
+    ]
+    names = {"transcript": transcript}
+
+    exec(program, names)
+
+    assert capsys.readouterr().out == "0.0 pinned_recent\n"
+    assert names["smaller"] == transcript
 
 
 def test_the_install_commands_are_the_installers():

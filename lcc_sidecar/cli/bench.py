@@ -8,9 +8,9 @@ import click
 
 from lcc_sidecar.bench.sessions import measure, session_files
 from lcc_sidecar.bench.tables import markdown
-from lcc_sidecar.cli.files import write_whole
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.errors import UsageError
+from lcc_sidecar.output import write_whole
 
 
 @click.command()

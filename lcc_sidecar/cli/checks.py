@@ -20,7 +20,8 @@ _PROOF = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 _PACKAGES = """
 import re
 from importlib.metadata import requires, version
-wanted = [re.match(r"[\\w.-]+", line)[0] for line in requires("lcc-sidecar") or []]
+lines = [line for line in requires("lcc-sidecar") or [] if "extra ==" not in line]
+wanted = [re.match(r"[\\w.-]+", line)[0] for line in lines]
 import lcc_sidecar.sidecar.server, lcc_sidecar.cli.main
 print(version("lcc-sidecar"), "and", len([version(name) for name in wanted]), "packages it needs")
 """

@@ -2,30 +2,57 @@
 
 import os
 import sys
-from typing import cast
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from lcc_sidecar.cli.files import check_targets, to_json, write_stdout, write_whole
+from lcc_sidecar.carrying import carried_out
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
+from lcc_sidecar.cli.refused import RefusingCommand, refuse_mode
 from lcc_sidecar.compaction import compact as run_pass
-from lcc_sidecar.errors import LccError, UsageError
-from lcc_sidecar.limits import MIN_REDUCTION, PRESERVE_RECENT_MESSAGES
-from lcc_sidecar.options import Options, RulesMode
-from lcc_sidecar.transcript.files import load_document, parse_document
-from lcc_sidecar.transcript.tokens import Method
+from lcc_sidecar.errors import UsageError
+from lcc_sidecar.options import Options, check
+from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
+from lcc_sidecar.transcript.files import load_document
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_DEFAULT = Options()
 
 
-@click.command()
+def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
+    """Return a click option for a field of Options that is a number, with the field's default."""
+    default = getattr(_DEFAULT, name)
+    return click.option(
+        f"--{name.replace('_', '-')}", type=type(default), default=default, show_default=True,
+        help=help_,
+    )  # fmt: skip
+
+
+@click.command(cls=RefusingCommand)
 @click.argument("file", type=click.Path())
 @click.option("-q", "--question", default="", help="The goal: what it names is kept.")
-@click.option("--mode", default="tool-calls", help="tool-calls, the only mode.")
-@click.option("--provider", default="rules", help="rules: offline, no key, no model.")
+@click.option(
+    "--mode",
+    default="tool-calls",
+    callback=refuse_mode,
+    expose_value=False,
+    help="tool-calls, the only mode.",
+)
+@click.option(
+    "--provider",
+    default=_DEFAULT.provider,
+    show_default=True,
+    help="Who decides. rules: offline, no key, no model. jev: a judge over the network, with your "
+    "key. laya: a judge on this machine. auto: jev where there is a key, else laya.",
+)
 @click.option(
     "--rules-mode",
-    default="lossless",
-    help="lossless: text that stands again later. recoverable: also what the disk gives back.",
+    default=_DEFAULT.rules_mode,
+    show_default=True,
+    help="lossless: text that stands again later. recoverable: also what the disk gives back. "
+    "lossy: EXPERIMENTAL, drops and trims what does not come back.",
 )
 @click.option(
     "--workspace-root",
@@ -36,19 +63,20 @@ from lcc_sidecar.transcript.tokens import Method
 @click.option(
     "--allow-command-pointers", is_flag=True, help="Allow pointers to read-only commands."
 )
-@click.option(
-    "--preserve-recent",
-    default=PRESERVE_RECENT_MESSAGES,
-    show_default=True,
-    help="How many of the newest messages stay whole.",
-)
-@click.option(
-    "--min-reduction", default=MIN_REDUCTION, show_default=True, help="From where it is worth it."
-)
+@_number("preserve_recent", "How many of the newest messages stay whole.")
+@_number("min_reduction", "From where it is worth it.")
+@_number("threshold", "A judge's probability from which a call or a result is kept.")
+@_number("trim_head_chars", "What a judge's trim leaves of a result.")
+@_number("max_state_tokens", "What a judge may be shown of the conversation.")
+@_number("max_request_tokens", "What one request to a judge may hold.")
+@_number("batch_size", "Calls that one request asks about, at most.")
+@_number("max_workers", "Requests to a judge at the same time.")
+@click.option("--jev-model", default=_DEFAULT.jev_model, show_default=True, help="Jev's model.")
+@click.option("--model", help="Count tokens exactly, with the vocabulary of this model.")
 @click.option(
     "--tokens",
     type=click.Choice(["estimate", "exact"]),
-    default="estimate",
+    default=_DEFAULT.tokens,
     show_default=True,
     help="How the receipt counts tokens.",
 )
@@ -58,41 +86,26 @@ from lcc_sidecar.transcript.tokens import Method
 def compact(  # noqa: PLR0913 - one parameter an option
     *,
     file: str,
-    question: str,
-    mode: str,
-    provider: str,
-    rules_mode: str,
     workspace_root: str | None,
     no_disk_check: bool,
-    allow_command_pointers: bool,
-    preserve_recent: int,
-    min_reduction: float,
-    tokens: str,
     output: str | None,
     report: str | None,
     dry_run: bool,
+    **others: Any,
 ) -> None:
-    """Replace old tool results in FILE by pointers that were proven recoverable.
+    """Compact the transcript in FILE: old tool results become pointers, every word stays.
 
-    FILE is a Claude Code session (JSON lines) or `messages` JSON; it is only read. Without -o the
-    compacted transcript goes to standard output.
+    FILE is a Claude Code session (JSON lines), a Codex rollout or `messages` JSON; it is only read.
+    Without -o the compacted transcript goes to standard output.
     """
-    _check(mode, provider, min_reduction)
+    root = os.path.abspath(workspace_root) if workspace_root else None
+    options = Options(workspace_root=root, disk_check=not no_disk_check, **others)
+    check(options)
     check_targets(file, {"-o": output, "-r": report})
     if not (output or dry_run) and sys.stdout.isatty():
         raise UsageError(
             "the transcript would fill the terminal: name a file with -o, or --dry-run"
         )
-    options = Options(
-        question=question,
-        rules_mode=cast(RulesMode, rules_mode),  # the pass checks it
-        preserve_recent=preserve_recent,
-        workspace_root=os.path.abspath(workspace_root) if workspace_root else None,
-        disk_check=not no_disk_check,
-        allow_command_pointers=allow_command_pointers,
-        min_reduction=min_reduction,
-        tokens=cast(Method, tokens),  # click checks it
-    )
     document = load_document(file)
     if document.damaged:
         count = f"{document.damaged} damaged line{'s' if document.damaged > 1 else ''}"
@@ -100,9 +113,7 @@ def compact(  # noqa: PLR0913 - one parameter an option
     with progress_bar() as progress:
         done = run_pass(document.transcript, options, progress)
     if not dry_run:
-        compacted = document.render(done.notes)
-        if parse_document(compacted).transcript != done.transcript:
-            raise LccError(f"{file}: the result could not be written as it was decided; kept as is")
+        compacted = carried_out(document, done)
         if output:
             write_whole(output, compacted)
         else:
@@ -110,15 +121,3 @@ def compact(  # noqa: PLR0913 - one parameter an option
         if report:
             write_whole(report, to_json(done.report))
     print_receipt(done.report, title=os.path.basename(file), stderr=not (output or dry_run))
-
-
-def _check(mode: str, provider: str, min_reduction: float) -> None:
-    if mode != "tool-calls":
-        raise UsageError(f"mode {mode!r} is not honoured: tool-calls is the only mode")
-    if provider != "rules":
-        raise UsageError(
-            f"provider {provider!r} is not there in this version: use --provider rules, "
-            "which is offline and needs no key"
-        )
-    if not 0 <= min_reduction <= 1:  # NaN is neither
-        raise UsageError("--min-reduction is a share: give a number from 0 to 1")

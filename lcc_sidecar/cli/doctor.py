@@ -6,7 +6,7 @@ from itertools import chain
 import click
 
 from lcc_sidecar.cli import checks, client_checks
-from lcc_sidecar.cli.files import to_json
+from lcc_sidecar.output import to_json
 
 _MARKS = {"ok": ("✓", "green"), "note": ("!", "yellow"), "problem": ("✗", "red")}
 

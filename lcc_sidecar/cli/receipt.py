@@ -1,6 +1,6 @@
 """How a report looks in a terminal: what went and by which proof, what stayed and why."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -13,7 +13,7 @@ from lcc_sidecar import explain
 _BAR = 28
 _ROWS = 7
 _WHAT = 32
-_NUMBERS = ("calls", "characters", "after")
+_NUMBERS = ("calls", "characters", "after", "keep_result")
 _PROOFS = {"disk": "proven on disk", "transcript_proxy": "by the transcript alone"}
 
 
@@ -26,9 +26,7 @@ def print_receipt(report: Mapping[str, Any], *, title: str, stderr: bool = False
 
 def _parts(story: explain.Story, title: str) -> Iterable[RenderableType]:
     report = story.report
-    proof = _PROOFS.get(report.recoverability_check or "", "no disk needed")
-    how = f"  {_plain(report.rules_mode or '')}, {proof}"
-    yield Text.assemble(("lcc ", "bold cyan"), (_plain(title), "bold"), how)
+    yield Text.assemble(("lcc ", "bold cyan"), (_plain(title), "bold"), f"  {_plain(_how(report))}")
     yield _before_after(report)
     if report.window:
         yield _window(report.window)
@@ -37,11 +35,23 @@ def _parts(story: explain.Story, title: str) -> Iterable[RenderableType]:
     if story.stayed:
         yield _groups("What stayed", story.stayed, "yellow", "held")
         yield _largest(story.largest)
+    if report.degraded:
+        yield Text(f"! degraded: {_plain(report.degradation_reason or 'no reason given')}", "red")
     for warning in report.warnings:
         yield Text(f"! {_plain(warning)}", style="red")
     yield Text(_closing(story), style="dim")
     if story.hint:
         yield Text(story.hint, style="dim")
+
+
+def _how(report: explain.Report) -> str:
+    """Return who decided: a judge, or the rules and what they went by."""
+    if report.is_judged:
+        return f"judged by {report.provider_used}"
+    if report.rules_mode == "lossy":
+        return "lossy, experimental: nothing brings back what went"
+    proof = _PROOFS.get(report.recoverability_check or "", "no disk needed")
+    return f"{report.rules_mode or ''}, {proof}"
 
 
 def _before_after(report: explain.Report) -> RenderableType:
@@ -70,12 +80,22 @@ def _window(window: Mapping[str, tuple[int, int]]) -> RenderableType:
     return table
 
 
-def _groups(title: str, groups: Iterable[explain.Group], style: str, verb: str) -> RenderableType:
-    table = _table(title, "calls", f"characters {verb}")
+def _groups(title: str, groups: Sequence[explain.Group], style: str, verb: str) -> RenderableType:
+    judged = any(group.keep_result for group in groups)
+    table = _table(title, "calls", f"characters {verb}", *(["keep_result"] if judged else []))
     for group in groups:
         words = Text(_plain(group.words), style=style)
-        table.add_row(words, str(group.count), f"{group.chars:,}")
+        answers = [_span(group.keep_result)] if judged else []
+        table.add_row(words, str(group.count), f"{group.chars:,}", *answers)
     return table
+
+
+def _span(answers: tuple[float, float] | None) -> str:
+    """Return the lowest and the highest of a judge's answers."""
+    if answers is None:
+        return ""
+    low, high = (f"{answer:.2f}" for answer in answers)
+    return low if low == high else f"{low}-{high}"
 
 
 def _largest(rows: Iterable[explain.Row]) -> RenderableType:
@@ -117,4 +137,11 @@ def _plain(text: str) -> str:
 def _closing(story: explain.Story) -> str:
     if not story.went:
         return "Nothing went. Every word and every result is as it was."
-    return "Every word, call and input is as it was. A result comes back by what its pointer says."
+    gone = {group.decision for group in story.went} & {"trim", "drop"}
+    if not gone:
+        return (
+            "Every word, call and input is as it was. A result comes back by what its pointer says."
+        )
+    if gone == {"trim"}:
+        return "Every word, call and input is as it was. What was trimmed does not come back."
+    return "Every word is as it was. What was dropped or trimmed does not come back."

@@ -23,6 +23,8 @@ _NOTE = re.compile(
     r"|\[tools found: [^\]]+; to use one, search for it again\]"
 )
 
+_TRIM_LINE = re.compile(r"^\[trimmed: \d+ characters of this result are left out\]$", re.MULTILINE)
+
 SHORTEST = len("[output = lines 1-1 of x]")
 
 
@@ -67,6 +69,11 @@ def tools_found(names: Iterable[str]) -> str | None:
     """
     found = ", ".join(names)
     return f"[tools found: {found}; to use one, search for it again]" if _is_plain(found) else None
+
+
+def is_trimmed(text: str) -> bool:
+    """Return whether a result was trimmed before; what is left of it is not trimmed anew."""
+    return _TRIM_LINE.search(text) is not None
 
 
 def is_tools_found(text: str) -> bool:

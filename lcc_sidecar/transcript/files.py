@@ -49,7 +49,7 @@ def load_document(path: str) -> Document:
 
     Raise TranscriptError, naming the file and the place in it, for what cannot be read whole.
     """
-    data = _read(path)
+    data = read_file(path)
     try:
         return parse_document(data)
     except TranscriptError as error:
@@ -95,7 +95,8 @@ def decode_json(data: bytes) -> Any:
         raise TranscriptError(f"a JSON document that cannot be decoded: {error}") from None
 
 
-def _read(path: str) -> bytes:
+def read_file(path: str) -> bytes:
+    """Return a file's bytes. Raise TranscriptError if it is no regular file, or too large."""
     try:
         # O_NONBLOCK: a FIFO is refused below, not waited for
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:

@@ -49,37 +49,51 @@ class TokenCounter:
         return sum(map(len, self.encoding.encode_ordinary_batch(parts, num_threads=2)))
 
 
-def token_counter(method: Method) -> TokenCounter:
-    """Return the counter for a method.
+def token_counter(method: Method, model: str | None = None) -> TokenCounter:
+    """Return the counter for a method; with a model, the exact one of that model's vocabulary.
 
     Without a vocabulary there is no exact count: then the cautious heuristic counts, and its name
     says so. It never counted too few tokens of the sessions it was measured on.
     """
-    if method == "estimate":
+    if method == "estimate" and model is None:
         return TokenCounter(
             f"estimate: {USUAL_CHARS_PER_TOKEN} characters a token", USUAL_CHARS_PER_TOKEN
         )
-    encoding = _encoding()
+    name = VOCABULARY if model is None else _vocabulary_of(model)
+    encoding = _encoding(name) if name else None
     if encoding is None:
-        name = f"heuristic: {CAUTIOUS_CHARS_PER_TOKEN} characters a token, no vocabulary found"
-        return TokenCounter(name, CAUTIOUS_CHARS_PER_TOKEN)
-    return TokenCounter(f"exact: {VOCABULARY}", CAUTIOUS_CHARS_PER_TOKEN, encoding)
+        missing = "no vocabulary found" if model is None else f"no vocabulary of {model[:60]} found"
+        return TokenCounter(
+            f"heuristic: {CAUTIOUS_CHARS_PER_TOKEN} characters a token, {missing}",
+            CAUTIOUS_CHARS_PER_TOKEN,
+        )
+    return TokenCounter(f"exact: {name}", CAUTIOUS_CHARS_PER_TOKEN, encoding)
 
 
-def _encoding() -> "tiktoken.Encoding | None":
+def _vocabulary_of(model: str) -> str | None:
+    """Return the name of a model's vocabulary, where it is public."""
+    try:
+        from tiktoken.model import encoding_name_for_model  # noqa: PLC0415 - as below
+
+        return encoding_name_for_model(model)
+    except (ImportError, KeyError):
+        return None
+
+
+def _encoding(name: str) -> "tiktoken.Encoding | None":
     try:
         import tiktoken  # noqa: PLC0415 - a tenth of a second that only exact counts pay
     except ImportError:
         return None
-    path = os.path.join(cache_folder(), f"{VOCABULARY}.msgpack")
+    path = os.path.join(cache_folder(), f"{name}.msgpack")
     known = _cached(path)
     if known is None:
-        known = _vocabulary()
+        known = _vocabulary(name)
         if known is None:
             return None
         _keep(path, known)
     return tiktoken.Encoding(
-        VOCABULARY, pat_str=known.pattern, mergeable_ranks=known.ranks, special_tokens={}
+        name, pat_str=known.pattern, mergeable_ranks=known.ranks, special_tokens={}
     )
 
 
@@ -94,13 +108,13 @@ class _Vocabulary(msgspec.Struct, frozen=True):
     ranks: dict[bytes, int]
 
 
-def _vocabulary() -> _Vocabulary | None:
+def _vocabulary(name: str) -> _Vocabulary | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # it opens its data the old way
             from bpe_openai.registry import ENCODING_CONSTRUCTORS  # noqa: PLC0415 - takes a second
 
-            made = ENCODING_CONSTRUCTORS[VOCABULARY]()
+            made = ENCODING_CONSTRUCTORS[name]()
     except (ImportError, KeyError, OSError, RuntimeError, ValueError):
         return None
     return _Vocabulary(made["pat_str"], made["mergeable_ranks"])

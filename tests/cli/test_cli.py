@@ -167,9 +167,11 @@ def test_malformed_input_exits_2_and_says_what_and_where(work: Path, content, wo
         ("compact", "gone.json"),
         ("compact", "."),
         ("compact", "session.jsonl", "--mode", "blocks"),
-        ("compact", "session.jsonl", "--provider", "jev"),
         ("compact", "session.jsonl", "--provider", "mechanical"),
-        ("compact", "session.jsonl", "--rules-mode", "lossy"),
+        ("compact", "session.jsonl", "--rules-mode", "no-such-mode"),
+        ("compact", "session.jsonl", "--provider", "no-such-judge"),
+        ("compact", "session.jsonl", "--max-workers", "0"),
+        ("compact", "session.jsonl", "--threshold", "2"),
         ("compact", "session.jsonl", "--preserve-recent", "-1"),
         ("compact", "session.jsonl", "-o", "session.jsonl"),
         ("compact", "session.jsonl", "-r", "link.jsonl"),
@@ -258,6 +260,8 @@ def test_an_output_that_cannot_be_written_exits_1_and_leaves_nothing(work: Path)
     assert "cannot be written" in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["compact", "explain", "verify", "drill", "sidecar", "doctor"])
+@pytest.mark.parametrize(
+    "verb", ["compact", "explain", "verify", "drill", "sidecar", "doctor", "mcp"]
+)
 def test_every_verb_has_help(verb):
     assert "Usage:" in lcc(verb, "--help").stdout

@@ -12,7 +12,7 @@ import pytest
 from install.registration import PLUGIN_ID
 from tests.install.conftest import REPOSITORY, SETTINGS, User
 from tests.real_client.conftest import client_binary  # noqa: F401 - a fixture
-from tests.real_client.harness import World, own_network, step, text
+from tests.real_client.harness import World, call, own_network, step, text
 
 pytestmark = pytest.mark.client
 
@@ -79,6 +79,27 @@ def test_the_client_lists_the_plugin_once_enabled_and_read_from_its_folder(world
     assert [plugin["id"] for plugin in ours] == [PLUGIN_ID]
     assert ours[0]["enabled"] is True
     assert ours[0]["readFromFolder"] == str(world.user.plugin)
+
+
+def test_the_client_connects_to_the_mcp_server(world):
+    listed = claude(world, "mcp", "list")
+    [ours] = [line for line in listed.splitlines() if "lcc_sidecar mcp" in line]
+    assert str(world.user.python) in ours
+    assert "Connected" in ours
+
+
+def test_a_session_calls_the_tools_of_the_mcp_server(world, tmp_path):
+    """The tool gets the person's own state folder, and its answer is a reference."""
+    messages = [{"role": "user", "text": str(n)} for n in range(9)]
+    (tmp_path / "t.json").write_text(json.dumps(messages))
+    tool = "mcp__plugin_lcc-sidecar_lcc__compact_transcript"
+    world.settings = {"permissions": {"allow": [tool]}}
+    script = [step(call(tool, path=str(tmp_path / "t.json"))), step(text("done"))]
+    with world.run(script, resume=world.session) as client:
+        client.say("compact it")
+    [kept] = (world.user.home / "lcc/state/compactions").glob("*.report.json")
+    assert json.loads(kept.read_bytes())["messages_before"] == len(messages)
+    assert any(str(kept) in json.dumps(request) for request in world.requests())
 
 
 def test_after_an_uninstall_the_client_knows_nothing_of_us(world):

@@ -1,6 +1,7 @@
 """`python3 install` and its undoing, as real processes in a home of their own."""
 
 import ast
+import asyncio
 import json
 import os
 import shutil
@@ -9,6 +10,8 @@ import subprocess
 import sys
 import threading
 import time
+
+from mcp import Client, StdioServerParameters
 
 from install import selftest
 from install.registration import PLUGIN_ID, register
@@ -45,6 +48,19 @@ def test_every_hook_has_the_absolute_interpreter_isolated_and_a_timeout(installe
         assert entry["timeout"] == 10
     module = (installed.plugin / "hooks/interpreter.mjs").read_text()
     assert json.dumps([str(installed.python), "-I", "-S"]) in module
+
+
+def test_the_mcp_server_has_the_absolute_interpreter_and_answers(installed):
+    plugin = json.loads((installed.plugin / ".claude-plugin/plugin.json").read_text())
+    server = plugin["mcpServers"]["lcc"]
+    assert server["command"] == str(installed.python)
+
+    async def tools():
+        started = StdioServerParameters(**server, env=installed.environment())
+        async with Client(started) as client:
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    assert {"compact_transcript", "explain"} <= asyncio.run(tools())
 
 
 def test_hooks_run_with_a_stub_for_python3_first_on_the_path(installed, tmp_path):

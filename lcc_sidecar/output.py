@@ -1,4 +1,4 @@
-"""Write what a verb made: whole or not at all, and never over what it read."""
+"""Write what was made: whole or not at all, and never over what was read."""
 
 import json
 import os

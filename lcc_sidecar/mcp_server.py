@@ -1,0 +1,203 @@
+"""`lcc mcp`: the pass and its story as tools of the Model Context Protocol, over stdio.
+
+An answer stays under the client's 25,000 tokens: it names files and sums up, and never holds a
+transcript. First specification, section 8.
+"""
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, ParamSpec
+
+import msgspec
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from lcc_sidecar import __version__, explain
+from lcc_sidecar.carrying import carried_out
+from lcc_sidecar.compaction import compact
+from lcc_sidecar.errors import LccError, UsageError
+from lcc_sidecar.kept import keep
+from lcc_sidecar.limits import (
+    MCP_GROUPS_MAX,
+    MCP_TEXT_MAX_CHARS,
+    MCP_WARNING_MAX_CHARS,
+    MCP_WARNINGS_MAX,
+)
+from lcc_sidecar.options import Options, Provider, RulesMode
+from lcc_sidecar.output import to_json
+from lcc_sidecar.transcript.files import Document, load_document, parse_document
+
+_Arguments = ParamSpec("_Arguments")
+_DEFAULT = Options()
+_COUNTS = (
+    *("messages_before", "messages_after", "chars_before", "chars_after", "reduction_ratio"),
+    *("tokens_before", "tokens_after", "token_count_method", "worth_it", "provider_used"),
+    *("rules_mode", "recoverability_check", "degraded", "degradation_reason"),
+    *("semantic_guarantee", "tool_calls_total", "tool_calls_kept", "tool_calls_trimmed"),
+    *("tool_calls_dropped", "tool_calls_deduped", "tool_calls_replaced"),
+)
+
+server = MCPServer(
+    "lcc-sidecar",
+    version=__version__,
+    instructions="Compacts transcripts of agent sessions: old tool results become pointers that "
+    "were proven recoverable. Answers name files; read them where their content is needed.",
+    log_level="WARNING",
+)
+
+
+def _tool(name: str) -> Callable[[Callable[_Arguments, dict[str, Any]]], Callable[..., str]]:
+    """Make a tool of a function: its answer is one JSON text, an expected failure one sentence."""
+
+    def register(function: Callable[_Arguments, dict[str, Any]]) -> Callable[_Arguments, str]:
+        @wraps(function)
+        def answer(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> str:
+            try:
+                text = json.dumps(function(*args, **kwargs), ensure_ascii=False)
+            except LccError as error:
+                raise ToolError(str(error)) from None
+            return text.encode(errors="replace").decode()  # half an emoji is no UTF-8
+
+        return server.tool(name, structured_output=False)(answer)
+
+    return register
+
+
+@_tool("compact_transcript")
+def compact_transcript(  # noqa: PLR0913 - one parameter an option
+    transcript: Annotated[
+        list[Any] | dict[str, Any] | None,
+        Field(description="The transcript: an array of messages, or {messages: [...]}."),
+    ] = None,
+    path: Annotated[
+        str | None,
+        Field(
+            description="Or the file that holds it: messages JSON, a Claude Code session, a Codex "
+            "rollout."
+        ),
+    ] = None,
+    *,
+    question: Annotated[str, Field(description="The goal: what it names is kept.")] = "",
+    provider: Annotated[
+        Provider,
+        Field(
+            description="rules: offline. jev: a judge over the network. laya: a judge on this "
+            "machine. auto: jev where there is a key, else laya."
+        ),
+    ] = _DEFAULT.provider,
+    rules_mode: Annotated[
+        RulesMode,
+        Field(
+            description="lossless; recoverable: also what the disk gives back; lossy: "
+            "EXPERIMENTAL, what goes does not come back."
+        ),
+    ] = _DEFAULT.rules_mode,
+    workspace_root: Annotated[
+        str | None, Field(description="The session's folder: lets the disk decide.")
+    ] = None,
+    disk_check: bool = _DEFAULT.disk_check,
+    allow_command_pointers: bool = _DEFAULT.allow_command_pointers,
+    preserve_recent: int = _DEFAULT.preserve_recent,
+    min_reduction: float = _DEFAULT.min_reduction,
+    threshold: float = _DEFAULT.threshold,
+    trim_head_chars: int = _DEFAULT.trim_head_chars,
+    max_state_tokens: int = _DEFAULT.max_state_tokens,
+    max_request_tokens: int = _DEFAULT.max_request_tokens,
+    batch_size: int = _DEFAULT.batch_size,
+    max_workers: int = _DEFAULT.max_workers,
+    model: str | None = _DEFAULT.model,
+    jev_model: str = _DEFAULT.jev_model,
+) -> dict[str, Any]:
+    """Compact a transcript of an agent session; every word in it stays as it is.
+
+    Give `transcript` or `path`. The answer names the file with the compacted transcript (the same
+    shape) and the file with the report, and sums the report up.
+    """
+    document = _document(transcript, path)
+    options = Options(
+        question=question,
+        provider=provider,
+        rules_mode=rules_mode,
+        workspace_root=workspace_root,
+        disk_check=disk_check,
+        allow_command_pointers=allow_command_pointers,
+        preserve_recent=preserve_recent,
+        min_reduction=min_reduction,
+        threshold=threshold,
+        trim_head_chars=trim_head_chars,
+        max_state_tokens=max_state_tokens,
+        max_request_tokens=max_request_tokens,
+        batch_size=batch_size,
+        max_workers=max_workers,
+        model=model,
+        jev_model=jev_model,
+    )
+    done = compact(document.transcript, options)
+    kept = keep(carried_out(document, done), done)
+    return {"transcript": kept.transcript, "report": kept.report, **_summary(done.report)}
+
+
+@_tool("explain")
+def explain_report(
+    report: Annotated[
+        dict[str, Any] | str,
+        Field(description="The report itself, or the path of its file."),
+    ],
+    call_id: Annotated[
+        str | None, Field(description="Tell about this tool call alone, with all that is known.")
+    ] = None,
+) -> dict[str, Any]:
+    """Say what a compaction did and why: calls grouped by reason, with sizes in characters."""
+    decoded = explain.load(report) if isinstance(report, str) else report
+    story = explain.tell(decoded)
+    if call_id is None:
+        return _summary(decoded)
+    row = next((row for row in story.report.decisions if row.id == call_id), None)
+    if row is None:
+        raise UsageError(f"the report tells of no call {_cut(call_id)!r}")
+    return _row(row)
+
+
+def run() -> None:
+    """Serve over standard input and output until they are closed."""
+    server.run("stdio")
+
+
+def _document(transcript: Any, path: str | None) -> Document:
+    if (transcript is None) == (path is None):
+        raise UsageError("give the transcript either as `transcript` or as a `path` to its file")
+    return load_document(path) if path is not None else parse_document(to_json(transcript))
+
+
+def _summary(report: dict[str, Any]) -> dict[str, Any]:
+    """Return what fits an answer: bounded in number and length, whatever the report holds."""
+    story = explain.tell(report)
+    warnings = [_cut(text, MCP_WARNING_MAX_CHARS) for text in story.report.warnings]
+    return {
+        **{key: _short(report[key]) for key in _COUNTS if key in report},
+        "warnings": warnings[:MCP_WARNINGS_MAX],
+        "warnings_total": len(warnings),
+        "went": [_group(group) for group in story.went[:MCP_GROUPS_MAX]],
+        "stayed": [_group(group) for group in story.stayed[:MCP_GROUPS_MAX]],
+        "largest_still_there": [_row(row) for row in story.largest],
+        "hint": story.hint,
+    }
+
+
+def _group(group: explain.Group) -> dict[str, Any]:
+    told = {"decision": group.decision, "reason": _cut(group.reason), "words": _cut(group.words)}
+    return {**told, "count": group.count, "chars": group.chars, "keep_result": group.keep_result}
+
+
+def _row(row: explain.Row) -> dict[str, Any]:
+    return {key: _short(value) for key, value in msgspec.structs.asdict(row).items()}
+
+
+def _short(value: Any) -> Any:
+    return _cut(value) if isinstance(value, str) else value
+
+
+def _cut(text: str, room: int = MCP_TEXT_MAX_CHARS) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"

@@ -1,0 +1,46 @@
+import pytest
+
+from lcc_sidecar.transcript.model import Message, ToolResult, Transcript
+from lcc_sidecar.verify.pairs import verify_pairs
+from tests.build import assistant, call, conversation, result, used
+
+
+def pair(text: str = "y" * 90) -> Transcript:
+    return conversation(used(call("a", "Bash", command="x"), text), used(call("b", "Bash"), "kept"))
+
+
+def test_pairs_that_go_whole_or_get_shorter_pass():
+    assert verify_pairs(pair(), pair().without({"a"}), {"a"}) == []
+    assert verify_pairs(pair(), pair("y"), {"a"}) == []
+    assert verify_pairs(pair(), pair(), ()) == []
+
+
+B = used(call("b", "Bash"), "kept")
+A_CALL = assistant("", call("a", "Bash", command="x"))
+EXTRA = Message("user", results=(ToolResult("c", ""),))
+
+
+@pytest.mark.parametrize(
+    ("compacted", "found"),
+    [
+        (conversation(result("a", "y" * 90), B), "without its result"),
+        (
+            conversation(A_CALL, B),
+            "without its call",
+        ),
+        (pair().without({"a", "b"}), "the pair b was dropped"),
+        (pair("y" * 91), "did not get shorter"),
+        (
+            conversation(used(call("a", "Bash", command="z"), "y"), B),
+            "a tool call changed",
+        ),
+        (
+            conversation(used(call("a", "Bash", command="x"), "y"), used(call("b", "Bash"), "k")),
+            "the result b was trimmed",
+        ),
+        (Transcript((Message("user", "other"), *pair().messages[1:])), "the text changed"),
+        (Transcript((*pair().messages, EXTRA)), "messages"),
+    ],
+)
+def test_everything_else_is_a_violation(compacted: Transcript, found: str):
+    assert any(found in violation for violation in verify_pairs(pair(), compacted, {"a"}))
