@@ -51,7 +51,8 @@ def lossy_decisions(
     for pair in reversed(pairs):
         is_pinned = protection.pin_of(pair) is not None
         decision = None if is_pinned else _decide(pair, scene, later)
-        later.add(pair, decision)
+        if decision is None or decision.kind != "drop":
+            later.add(pair)
         if decision is not None:
             decisions[pair.call.id] = decision
     return decisions
@@ -73,32 +74,29 @@ class _Scene:
 class _Later:
     """What calls after some point did; grown one call at a time, backwards.
 
-    `_runs` holds each call's next run: its output, and the id that stays in the conversation for
-    it, if any does. `_whole` holds, by file, the id of a call that stays and shows or writes all of
-    it. `changed` holds the names of the files that edits and patches change.
+    Only calls that stay count, so that a pass over its own output finds nothing more to do. `_runs`
+    holds a call's next run: its output and its id. `_whole` holds, by file, the id of a call that
+    shows or writes all of it. `changed` holds the names of the files that edits and patches change.
     """
 
-    _runs: dict[tuple[str, ...], tuple[object, str | None]] = field(default_factory=dict)
+    _runs: dict[tuple[str, ...], tuple[object, str]] = field(default_factory=dict)
     _whole: dict[str, str] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
 
     def superseding(self, pair: Pair) -> str | None:
-        """Return the id of the call that stays and makes an earlier output superfluous."""
+        """Return the id of the call that makes an earlier output superfluous."""
+        output, rerun = self._runs.get(_run(pair), (None, None))
+        if output == _output(pair):
+            return rerun
         path = file_of(pair.call)
-        return self._rerun(pair) or (self._whole.get(path) if path else None)
+        return self._whole.get(path) if path else None
 
-    def add(self, pair: Pair, decision: Decision | None) -> None:
-        stays = decision is None or decision.kind != "drop"
-        staying = pair.call.id if stays else self._rerun(pair)
-        self._runs[_run(pair)] = (_output(pair), staying)
+    def add(self, pair: Pair) -> None:
+        self._runs[_run(pair)] = (_output(pair), pair.call.id)
         path = file_of(pair.call)
-        if stays and path and _holds_whole_file(pair):
+        if path and _holds_whole_file(pair):
             self._whole.setdefault(path, pair.call.id)
         self.changed.update(_name(path) for path in changed_files(pair.call))
-
-    def _rerun(self, pair: Pair) -> str | None:
-        output, staying = self._runs.get(_run(pair), (None, None))
-        return staying if output == _output(pair) else None
 
 
 def _decide(pair: Pair, scene: _Scene, later: _Later) -> Decision:

@@ -250,16 +250,18 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
-@given(STEPS, st.sampled_from(["", "fix a.py", "b.py"]))
-def test_whatever_the_calls_pairs_stay_pairs_and_the_superseding_stay(steps, question: str):
+@settings(max_examples=100, deadline=None)
+@given(STEPS, st.sampled_from(["", "fix a.py", "b.py"]), st.integers(0, 60))
+def test_whatever_the_calls_pairs_stay_pairs_and_the_superseding_stay(
+    steps, question: str, words: int
+):
     messages = [user("go")]
     for n, (tool, path, text, is_error, answered) in enumerate(steps):
         made = ToolCall(f"t{n}", tool, {"file_path": path, "command": f"cat {path}"})
         messages.append(Message("assistant", calls=(made,)))
         if answered:
             messages.append(Message("user", results=(ToolResult(f"t{n}", text, is_error),)))
-    transcript = Transcript(tuple(messages))
+    transcript = Transcript((*messages, *[user("word")] * words))
 
     decisions = decide(transcript, question)
     dropped = {key for key, d in decisions.items() if d.kind == "drop"}
@@ -275,6 +277,9 @@ def test_whatever_the_calls_pairs_stay_pairs_and_the_superseding_stay(steps, que
         _, _, superseding = decision.reason.partition("superseded_by_later_call:")
         assert not superseding or superseding in calls
         assert (decision.note is not None) == (decision.kind == "trim")
+    notes = {key: d.note for key, d in decisions.items() if d.note is not None}
+    again = decide(left.with_notes(notes), question)
+    assert {d.kind for d in again.values()} <= {"keep"}
 
 
 def test_four_times_the_calls_take_about_four_times_as_long():
