@@ -2,12 +2,13 @@
 
 A row names the row it follows; what follows a row that goes, follows the one before it then. Where
 that goes as well, it is the live row before it in the file: parallel calls hang side by side, and
-the chain may have led through one that goes, past one that stays. A boundary names the rows that it
+the chain may have led through one that goes, past one that stays. Results hang on a call of theirs
+that stays, if one does. A boundary names the rows that it
 keeps by the first and the last of them.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from lcc_sidecar.transcript.rows import decode_object
@@ -43,6 +44,7 @@ class _Links:
         self._gone = gone
         self._staying = sorted(set(live).difference(gone))
         self._is_live = set(live)
+        self._callers = dict(_calls(lines[number] for number in self._staying))
 
     def is_gone(self, uuid: Any) -> bool:
         return isinstance(uuid, str) and uuid in self._parents
@@ -58,6 +60,12 @@ class _Links:
                 if at >= 0:
                     return decode_object(self._lines[self._staying[at]]).get("uuid")
         return None if uuid in passed else uuid
+
+    def caller(self, row: Mapping[str, Any]) -> str | None:
+        """Return the row with the call that a row of results answers, the last of them."""
+        ids = [block.get("tool_use_id") for block in _blocks(row, "tool_result")]
+        found = [self._callers[i] for i in ids if isinstance(i, str) and i in self._callers]
+        return found[-1] if found else None
 
     def near(self, uuid: str, step: int) -> str | None:
         """Return the next row in the file that stays, downwards (1) or upwards (-1)."""
@@ -80,12 +88,32 @@ def _relinked(line: bytes, links: _Links) -> bytes:
     values: dict[str, Any] = {
         key: links.before(row[key]) for key in _LINKS if links.is_gone(row.get(key))
     }
+    if "parentUuid" in values:
+        values["parentUuid"] = links.caller(row) or values["parentUuid"]
     metadata = row.get("compactMetadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("preservedSegment"), dict):
         segment = _segment(metadata["preservedSegment"], links)
         if segment != metadata["preservedSegment"]:
             values["compactMetadata"] = metadata | {"preservedSegment": segment}
     return with_fields(line, values) if values else line
+
+
+def _calls(lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
+    """Yield the id of each call in these lines, with the uuid of its row."""
+    for line in lines:
+        row = decode_object(line) if b'"tool_use"' in line else None
+        uuid = row.get("uuid") if isinstance(row, dict) else None
+        if isinstance(uuid, str):
+            calls = _blocks(row, "tool_use")
+            yield from ((b["id"], uuid) for b in calls if isinstance(b.get("id"), str))
+
+
+def _blocks(row: Any, kind: str) -> Iterator[dict[str, Any]]:
+    message = row.get("message") if isinstance(row, dict) else None
+    content = message.get("content") if isinstance(message, dict) else None
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and block.get("type") == kind:
+            yield block
 
 
 def _segment(segment: Mapping[str, Any], links: _Links) -> dict[str, Any]:
