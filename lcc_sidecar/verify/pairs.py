@@ -4,8 +4,9 @@ First specification, section 2: a result is never left without its call, a call 
 without its result, and nothing but these is touched.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
+from itertools import groupby
 
 from lcc_sidecar.transcript.model import Message, Transcript
 from lcc_sidecar.verify.unchanged import changed_results, changed_words
@@ -30,11 +31,12 @@ def verify_pairs(
     ]
     if violations:
         return violations
-    left = Transcript(tuple(_left(message, gone) for message in original.messages))
-    words = changed_words(left, compacted)
+    left = _joined((_left(message, gone) for message in original.messages), original)
+    after = _joined(compacted.messages, original)
+    words = changed_words(left, after)
     if words:
         return words
-    for old, new in changed_results(left, compacted):
+    for old, new in changed_results(left, after):
         if old.id not in may_change:
             violations.append(f"the result {old.id} was trimmed, and must not be")
         elif len(new.text) >= len(old.text):
@@ -47,4 +49,26 @@ def _left(message: Message, gone: Collection[str]) -> Message:
         message,
         calls=tuple(call for call in message.calls if call.id not in gone),
         results=tuple(result for result in message.results if result.id not in gone),
+    )
+
+
+def _joined(messages: Iterable[Message], record: Transcript) -> Transcript:
+    """Return what is left as the record keeps it: neighbours of a joined role are one message.
+
+    A pair that goes lets the words around it stand together, which changes none of them.
+    """
+    full = (message for message in messages if not message.is_empty)
+    runs = groupby(
+        enumerate(full), lambda at: at[1].role if at[1].role in record.joined_roles else at[0]
+    )
+    return Transcript(tuple(_as_one([message for _, message in run]) for _, run in runs))
+
+
+def _as_one(run: list[Message]) -> Message:
+    return Message(
+        role=run[0].role,
+        text="\n".join(message.text for message in run if message.text),
+        calls=tuple(call for message in run for call in message.calls),
+        results=tuple(result for message in run for result in message.results),
+        media=tuple(digest for message in run for digest in message.media),
     )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lcc_sidecar.transcript.files import Document, parse_document
 from lcc_sidecar.transcript.messages_json import messages_to_payload
 from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript
+from lcc_sidecar.verify.pairs import verify_pairs
 from tests.build import Session, tool_use
 
 TEXT = {"type": "text", "text": "looking"}
@@ -20,6 +21,8 @@ def said(document: Document, notes: dict[str, str], dropped: set[str]) -> Transc
     """Render and read again; hold that to what was decided."""
     transcript = parse_document(document.render(notes, dropped)).transcript
     assert transcript == document.transcript.with_notes(notes).without(dropped)
+    whole = {pair.call.id for pair in document.transcript.pairs()} & dropped
+    assert verify_pairs(document.transcript, document.transcript.without(whole), whole) == []
     return transcript
 
 

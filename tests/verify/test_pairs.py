@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from lcc_sidecar.transcript.model import Message, ToolResult, Transcript
 from lcc_sidecar.verify.pairs import verify_pairs
-from tests.build import assistant, call, conversation, result, used
+from tests.build import assistant, call, conversation, result, used, user
 
 
 def pair(text: str = "y" * 90) -> Transcript:
@@ -13,6 +15,19 @@ def test_pairs_that_go_whole_or_get_shorter_pass():
     assert verify_pairs(pair(), pair().without({"a"}), {"a"}) == []
     assert verify_pairs(pair(), pair("y"), {"a"}) == []
     assert verify_pairs(pair(), pair(), ()) == []
+
+
+def test_what_stood_around_a_pair_may_become_one_message_where_the_record_joins_it():
+    parts = (result("z", "first"), A_CALL, result("a", "y"), user("also the docs"))
+    kept = conversation(assistant("", call("z", "Bash")), *parts)
+    joining = Transcript(kept.messages, joined_roles=frozenset({"user"}))
+    compacted = joining.without({"a"})
+
+    assert len(compacted.messages) < len(joining.messages) - 1
+    assert verify_pairs(joining, compacted, {"a"}) == []
+    assert verify_pairs(kept, compacted, {"a"}) != []
+    other = Transcript(tuple(replace(m, text=m.text.upper()) for m in compacted.messages))
+    assert any("the text" in found for found in verify_pairs(joining, other, {"a"}))
 
 
 B = used(call("b", "Bash"), "kept")
