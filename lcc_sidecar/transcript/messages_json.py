@@ -122,11 +122,19 @@ def _item_id(raw: msgspec.Raw) -> Any:
 
 
 def messages_to_payload(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Return messages in the specification's own spelling, the inverse of `parse_messages`."""
-    return [_plain(message) for message in messages]
+    """Return messages in the specification's own spelling, the inverse of `parse_messages`.
+
+    A message with an image raises `TranscriptError`: messages know an image by its digest alone.
+    """
+    return [_plain(message, f"messages[{index}]") for index, message in enumerate(messages)]
 
 
-def _plain(message: Message) -> dict[str, Any]:
+def _plain(message: Message, at: str) -> dict[str, Any]:
+    if message.media or any(result.media for result in message.results):
+        raise TranscriptError(
+            f"{at} holds an image or another block that is no text, which this spelling would "
+            "lose; use the result's `payload`, which keeps every byte of it"
+        )
     plain: dict[str, Any] = {"role": message.role, "text": message.text}
     if message.calls:
         plain["toolUses"] = [

@@ -166,3 +166,11 @@ def test_a_pretty_printed_payload_is_not_taken_for_a_session():
     document = parse_document(json.dumps(SPECIFIED, indent=2).encode())
 
     assert len(document.transcript.pairs()) == 1
+
+
+def test_messages_with_an_image_are_not_written_without_it():
+    image = {"type": "image", "source": {"type": "base64", "data": "aGk="}}
+    held = {"role": "user", "text": "", "toolResults": [{"tool_use_id": "a", "content": [image]}]}
+
+    with pytest.raises(TranscriptError, match=r"messages\[1\] holds an image.*`payload`"):
+        messages_to_payload(parse_messages([{"role": "user", "text": "go"}, held]).messages)
