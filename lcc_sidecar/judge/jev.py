@@ -36,6 +36,7 @@ BASE_URL = "https://api.typesafe.ai"
 URL_VARIABLE = "TYPESAFE_BASE_URL"
 _PATH = "/v1/systemone"
 _TRY_AGAIN = {408, 425, 429}  # and every 5xx, 529 among them
+_SAID_TWICE = object()  # of no type that an answer may have
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 
 
@@ -134,7 +135,8 @@ class Jev:
 
     def _decoded(self, data: bytes) -> Mapping[str, Any]:
         try:
-            decoded = json.loads(data)  # takes NaN: it is one answer's fault, not the batch's
+            # takes NaN, as it does a name that is there twice: it is one answer's fault alone
+            decoded = json.loads(data, object_pairs_hook=_once_each)
         except (ValueError, RecursionError):
             raise JudgeError("the answer is not JSON") from None
         if not isinstance(decoded, dict):
@@ -180,6 +182,14 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object's members; one that is named twice says two things, so it is nothing."""
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        members[name] = _SAID_TWICE if name in members else value
+    return members
 
 
 def _error_type(data: bytes) -> str:
