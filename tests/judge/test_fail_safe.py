@@ -31,7 +31,7 @@ def anything_but_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a connection was made")
 
-    monkeypatch.setattr("httpx.Client.stream", refuse)
+    monkeypatch.setattr("httpx.AsyncClient.stream", refuse)
 
 
 def test_without_a_key_every_call_is_kept(anything_but_a_connection: None):
