@@ -94,9 +94,7 @@ class Jev:
             trust_env=not local,  # a proxy has no business between us and this machine
         )
         self._loop = asyncio.new_event_loop()
-        self._runner = threading.Thread(
-            target=self._loop.run_forever, name="lcc-jev", daemon=True
-        )
+        self._runner = threading.Thread(target=self._loop.run_forever, name="lcc-jev", daemon=True)
         self._runner.start()
 
     def close(self) -> None:

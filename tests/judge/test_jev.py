@@ -262,6 +262,15 @@ def test_credentials_in_words_inputs_and_the_goal_are_not_sent(start: Callable[.
     assert sent.count("[redacted]") >= 4
 
 
+def test_a_number_that_json_cannot_write_is_sent_as_null(start: Callable[..., Service]):
+    service = start()
+    before = conversation(used(call("t", "B", x=float("nan"), y=float("inf")), "y" * 400))
+    compact(before, Options(provider="jev"))
+
+    assert '{"x": null, "y": null}' in json.dumps(service.bodies)
+    assert "NaN" not in json.dumps(service.bodies)
+
+
 def test_text_that_is_no_unicode_can_be_sent(start: Callable[..., Service]):
     start()
     before = conversation(user("half a pair \ud83d"), used(call("t", "B", x="\udc00"), "y" * 400))
