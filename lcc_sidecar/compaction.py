@@ -55,7 +55,8 @@ def compact(
     """Run one pass. The transcript given stays as it is.
 
     `progress(stage, done, total)` is told of long work. `client` is a judge of the caller's own: an
-    object with `evaluate(state, questions)` that returns `{"answers": {id: {"noul": 0..1}}}`.
+    object with `evaluate(state, questions)` that returns
+    `{"answers": {id: {"type": "noul", "noul": 0..1}}}`.
     Raise UsageError for options that cannot be honoured, TranscriptFitError for a conversation that
     a judge could not see. A verifier that finds a violation, or fails, makes the pass keep all.
     """

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lcc_sidecar.judge.hiding import Hide, hidden, hide_credentials, hide_key
 from lcc_sidecar.judge.judging import Judgement
 from lcc_sidecar.limits import TARGET_MAX_CHARS
 from lcc_sidecar.options import Options
@@ -33,7 +34,8 @@ def build_report(
     before: Transcript, after: Transcript, outcome: Outcome, options: Options
 ) -> dict[str, Any]:
     """Return the report of one pass, every key of the schema in it."""
-    sizes = _Sizes(before, after)
+    hide = hide_credentials(judged=options.is_judged)
+    sizes = _Sizes(before, after, hide)
     decisions = [
         sizes.row(decision, options) | {"source": _source(decision, outcome)}
         for decision in outcome.decisions
@@ -43,10 +45,10 @@ def build_report(
     chars = (sum(map(len, before.texts())), sum(map(len, after.texts())))
     tool_chars = (sum(r["chars"] for r in unpinned), sum(r["chars_after"] for r in unpinned))
     reduction = _reduction(*chars)
-    return {
+    report = {
         "schema_version": SCHEMA_VERSION,
         "mode": "tool-calls",
-        "objective": options.question,
+        "objective": hide(options.question),
         "provider_requested": options.provider,
         "rules_mode": None if options.is_judged else options.rules_mode,
         "violations": list(outcome.violations),
@@ -77,6 +79,8 @@ def build_report(
         "warnings": _warnings(outcome, unpinned, options),
         "decisions": decisions,
     }
+    told: dict[str, Any] = hidden(report, hide_key())  # a note or an id could hold the key as well
+    return told
 
 
 def _window(before: Transcript, after: Transcript) -> dict[str, list[int]]:
@@ -95,7 +99,8 @@ def _window(before: Transcript, after: Transcript) -> dict[str, list[int]]:
 class _Sizes:
     """Where calls stand and how many characters each holds with its result, before and after."""
 
-    def __init__(self, before: Transcript, after: Transcript) -> None:
+    def __init__(self, before: Transcript, after: Transcript, hide: Hide) -> None:
+        self._hide = hide
         self._calls: dict[str, tuple[int, ToolCall]] = {
             call.id: (index, call) for index, call in before.calls()
         }
@@ -112,7 +117,7 @@ class _Sizes:
             "decision": decision.kind,
             "reason": decision.reason,
             "tool": call.tool,
-            "target": _target(call),
+            "target": _target(call, self._hide),
             "message_index": index,
             "chars": size + self._before.get(decision.id, 0),
             "chars_after": after,
@@ -125,11 +130,11 @@ class _Sizes:
         return row | dict(_pointer(decision, options))
 
 
-def _target(call: ToolCall) -> str:
+def _target(call: ToolCall, hide: Hide) -> str:
     """Return in one short line what a call was about: its path, command, pattern or address."""
     values = (call.input.get(key) for key in _TARGETS)
     found = next((value for value in values if isinstance(value, str) and value.strip()), "")
-    return " ".join(found[:TARGET_MAX_CHARS].split())
+    return " ".join(hide(found)[:TARGET_MAX_CHARS].split())
 
 
 def _pointer(decision: Decision, options: Options) -> Iterator[tuple[str, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from lcc_sidecar.options import Options
 from lcc_sidecar.policy import notes
 from lcc_sidecar.policy.decision import Decision
+from lcc_sidecar.policy.protect import is_host_stub
 from lcc_sidecar.transcript.model import Pair
 
 
@@ -21,6 +22,10 @@ def decide(
         return Decision(call_id, "drop", "judged_not_needed", scores=scores)
     if pair.result.has_media:  # its images cannot be cut, and are no part of its text
         return Decision(call_id, "keep", "not_text", scores=scores)
+    if notes.is_note(pair.result.text):  # a trim would cut off the way back to what it stands for
+        return Decision(call_id, "keep", "already_a_pointer", scores=scores)
+    if is_host_stub(pair.result.text):
+        return Decision(call_id, "keep", "host_stub", scores=scores)
     if notes.is_trimmed(pair.result.text):
         return Decision(call_id, "keep", "already_trimmed", scores=scores)
     left = notes.trimmed(pair.result.text, options.trim_head_chars)

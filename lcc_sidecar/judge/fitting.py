@@ -79,7 +79,13 @@ def fit(messages: Sequence[ShownMessage], goal: str, limit_tokens: int, count: C
 
 def encoded(value: Any) -> str:
     """Return JSON as it is counted and sent."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        default=lambda odd: redact(str(odd)),
+        allow_nan=False,  # redact_value leaves none: no server could read it
+    )
 
 
 def cut(text: str, chars: int) -> str:

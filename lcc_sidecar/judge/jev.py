@@ -1,9 +1,13 @@
 """The judge Jev over HTTP: `POST /v1/systemone`, one state and some typed questions a request.
 
-Whatever goes wrong is told in our own words: neither the key, nor what was sent, nor what a server
-wrote about it gets into an error.
+Whatever goes wrong is told in our own words: neither the key nor what was sent gets into an error,
+and of what a server wrote only the error types that are known beforehand.
+
+Requests run on an event loop of their own, because only there a request can be ended at a set time
+wherever it is: a timeout of a socket begins anew with every byte.
 """
 
+import asyncio
 import ipaddress
 import json
 import os
@@ -36,7 +40,22 @@ BASE_URL = "https://api.typesafe.ai"
 URL_VARIABLE = "TYPESAFE_BASE_URL"
 _PATH = "/v1/systemone"
 _TRY_AGAIN = {408, 425, 429}  # and every 5xx, 529 among them
+_SAID_TWICE = object()  # of no type that an answer may have
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+_KEY_RUN_CHARS = 6  # as many of the key in a row are no chance
+_ERROR_TYPES = {
+    "api_usage_error",
+    "authentication_error",
+    "internal_error",
+    "invalid_request_error",
+    "max_tokens_exceeded",
+    "not_found",
+    "overloaded_error",
+    "permission_error",
+    "rate_limit_error",
+    "upstream_error",
+    "validation_error",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +80,10 @@ class Jev:
         self._url = base.rstrip("/") + _PATH
         self._deadline = time.monotonic() + JEV_TOTAL_SECONDS
         self._lock = threading.Lock()
+        self._key = key.value
         long_enough = len(key.value) >= JEV_KEY_MIN_CHARS
         self._key_text = encoded(key.value)[1:-1] if long_enough else ""
-        self._client = httpx.Client(
+        self._client = httpx.AsyncClient(
             headers={
                 "Authorization": f"Bearer {key.value}",
                 "Content-Type": "application/json",
@@ -73,9 +93,15 @@ class Jev:
             follow_redirects=False,  # the key goes to one address
             trust_env=not local,  # a proxy has no business between us and this machine
         )
+        self._loop = asyncio.new_event_loop()
+        self._runner = threading.Thread(target=self._loop.run_forever, name="lcc-jev", daemon=True)
+        self._runner.start()
 
     def close(self) -> None:
-        self._client.close()
+        asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._runner.join()
+        self._loop.close()
 
     def evaluate(
         self, state: Mapping[str, Any], questions: Mapping[str, Mapping[str, Any]]
@@ -103,10 +129,11 @@ class Jev:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise JudgeError("out of time")
-        timeout = httpx.Timeout(min(JEV_READ_SECONDS, left), connect=min(JEV_CONNECT_SECONDS, left))
+        sending = asyncio.run_coroutine_threadsafe(self._send(body, left), self._loop)
         try:
-            with self._client.stream("POST", self._url, content=body, timeout=timeout) as response:
-                data = self._bounded(response)
+            response, data = sending.result()
+        except TimeoutError:
+            raise JudgeError("out of time") from None
         except httpx.TransportError as error:
             return _Again(f"no answer ({type(error).__name__})")
         except httpx.HTTPError as error:
@@ -121,33 +148,42 @@ class Jev:
             raise JudgeError(f"{why}: redirects are refused")
         raise JudgeError(why)
 
-    def _bounded(self, response: httpx.Response) -> bytes:
-        """Read a body of a bounded size, in bounded time."""
+    async def _send(self, body: bytes, left_s: float) -> tuple[httpx.Response, bytes]:
+        """Return the answer and its body, of a bounded size; TimeoutError after `left_s`."""
         data = bytearray()
-        for chunk in response.iter_raw():
-            data += chunk
-            if len(data) > JEV_ANSWER_MAX_BYTES:
-                raise JudgeError(f"the answer is longer than {JEV_ANSWER_MAX_BYTES} bytes")
-            if time.monotonic() > self._deadline:
-                raise JudgeError("out of time")
-        return bytes(data)
+        async with (
+            asyncio.timeout(left_s),
+            self._client.stream("POST", self._url, content=body) as response,
+        ):
+            async for chunk in response.aiter_raw():
+                data += chunk
+                if len(data) > JEV_ANSWER_MAX_BYTES:
+                    raise JudgeError(f"the answer is longer than {JEV_ANSWER_MAX_BYTES} bytes")
+        return response, bytes(data)
 
     def _decoded(self, data: bytes) -> Mapping[str, Any]:
         try:
-            decoded = json.loads(data)  # takes NaN: it is one answer's fault, not the batch's
+            # takes NaN, as it does a name that is there twice: it is one answer's fault alone
+            decoded = json.loads(data, object_pairs_hook=_once_each)
         except (ValueError, RecursionError):
             raise JudgeError("the answer is not JSON") from None
         if not isinstance(decoded, dict):
             raise JudgeError("the answer is not a JSON object")
         name = decoded.get("model")
-        if isinstance(name, str) and _PLAIN_WORD.fullmatch(name):
+        if isinstance(name, str) and _PLAIN_WORD.fullmatch(name) and not self._tells_key(name):
             self.answered_by = name
         return decoded
+
+    def _tells_key(self, word: str) -> bool:
+        """Return whether a word holds the key or a part of it that could not be chance."""
+        key, word = self._key.lower(), word.lower()
+        run = min(_KEY_RUN_CHARS, len(key))
+        return any(key[at : at + run] in word for at in range(len(key) - run + 1))
 
     def _wait(self, again: _Again, backoff_s: float) -> None:
         wait = backoff_s if again.after_s is None else again.after_s
         if wait > JEV_RETRY_AFTER_MAX_SECONDS:
-            raise JudgeError(f"{again.why}, and it asks us to wait {wait:.0f} s")
+            raise JudgeError(f"{again.why}, and it asks us to wait too long")
         if time.monotonic() + wait > self._deadline:
             raise JudgeError(f"{again.why}, and no time is left to try again")
         self._sleep(wait)
@@ -182,14 +218,22 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object's members; one that is named twice says two things, so it is nothing."""
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        members[name] = _SAID_TWICE if name in members else value
+    return members
+
+
 def _error_type(data: bytes) -> str:
-    """Return the error's type if it is one plain word; nothing else of a server's text is kept."""
+    """Return the error's type if it is a known one; nothing else of a server's text is kept."""
     try:
         detail = json.loads(data)["detail"]
         word = detail["error_type"] if isinstance(detail, dict) else ""
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return f" ({word})" if isinstance(word, str) and _PLAIN_WORD.fullmatch(word) else ""
+    return f" ({word})" if isinstance(word, str) and word in _ERROR_TYPES else ""
 
 
 def _retry_after(value: str | None) -> float | None:

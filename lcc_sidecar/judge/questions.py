@@ -96,7 +96,7 @@ def _probability(answer: Any) -> float | str:
     value = answer.get("noul") if isinstance(answer, Mapping) else None
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return "malformed_answer"
-    if answer.get("type", "noul") != "noul":
+    if answer.get("type") != "noul":
         return "malformed_answer"
     if not 0 <= value <= 1:  # NaN is neither
         return "answer_out_of_range"

@@ -2,6 +2,7 @@
 
 import io
 import json
+import socketserver
 import threading
 import time
 from collections.abc import Iterator
@@ -71,3 +72,31 @@ def serving(config: MockConfig | None = None, **fields: Any) -> Iterator[Service
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def dripping(piece: bytes, seconds: float = 4.0) -> Iterator[str]:
+    """Run a server that never ends its answer's head: it sends `piece` again and again."""
+    stop = threading.Event()
+
+    class Dripping(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            ends = time.monotonic() + seconds
+            try:
+                if not piece.startswith(b"HTTP"):
+                    self.request.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+                while time.monotonic() < ends and not stop.wait(0.02):
+                    self.request.sendall(piece)
+            except OSError:
+                return  # the other side went away, as it should
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            stop.set()
+            server.shutdown()
+            thread.join()

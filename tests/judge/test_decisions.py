@@ -85,6 +85,7 @@ def test_what_was_kept_is_kept_byte_for_byte():
         (True, "jev_malformed_answer:keep_result_t1"),
         ("0.1", "jev_malformed_answer:keep_result_t1"),
         ({"type": "boolean", "noul": 0.1}, "jev_malformed_answer:keep_result_t1"),
+        ({"noul": 0.1}, "jev_malformed_answer:keep_result_t1"),
         ({"type": "noul"}, "jev_malformed_answer:keep_result_t1"),
     ],
     ids=str,
@@ -150,6 +151,22 @@ def test_a_second_pass_changes_nothing():
     again = judged(once.transcript, Scripted(t0=(1, 0), t1=(1, 0)), trim_head_chars=50)
 
     assert again.transcript == once.transcript
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (f"[removed: re-read /w/{'long/' * 80}a.py to recover]", "already_a_pointer"),
+        ("[removed: re-run `git show` to recover]", "already_a_pointer"),
+        ("[Old tool result content cleared]", "host_stub"),
+    ],
+)
+def test_a_note_or_a_stub_of_the_client_is_not_cut(text: str, reason: str):
+    before = conversation(used(call("t", "Read"), text))
+    done = judged(before, Scripted(t=(1, 0)), trim_head_chars=0)
+
+    assert done.transcript == before
+    assert [d.reason for d in done.decisions] == [reason]
 
 
 def test_a_result_with_an_image_is_not_cut():

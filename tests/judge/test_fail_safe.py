@@ -31,7 +31,7 @@ def anything_but_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a connection was made")
 
-    monkeypatch.setattr("httpx.Client.stream", refuse)
+    monkeypatch.setattr("httpx.AsyncClient.stream", refuse)
 
 
 def test_without_a_key_every_call_is_kept(anything_but_a_connection: None):
@@ -173,6 +173,21 @@ def test_an_answer_that_cannot_be_read_keeps_its_calls(
 
     assert done.report["warnings"][0] == f"jev_batch_1_failed: {why}; its calls are kept"
     assert everything_is_kept(done)
+
+
+def test_answers_that_contradict_each_other_judge_nothing(start: Callable[..., Service]):
+    one, zero = '{"type": "noul", "noul": 1}', '{"type": "noul", "noul": 0}'
+    twice = f'"keep_call_t0": {one}, "keep_call_t0": {zero}, "keep_result_t0": {zero}'
+    inside = f'"keep_call_t1": {{"type": "noul", "noul": 1, "noul": 0}}, "keep_result_t1": {zero}'
+    sound = f'"keep_call_t2": {zero}, "keep_result_t2": {zero}'
+    start(script=[(200, {}, f'{{"answers": {{{twice}, {inside}, {sound}}}}}'.encode())])
+    done = run(3)
+
+    assert done.dropped == {"t2"}
+    assert done.report["warnings"] == [
+        "jev_malformed_answer:keep_call_t0",
+        "jev_malformed_answer:keep_call_t1",
+    ]
 
 
 def test_with_nothing_to_score_no_call_is_claimed_as_judged(start: Callable[..., Service]):

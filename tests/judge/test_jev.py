@@ -19,7 +19,7 @@ from lcc_sidecar.options import Options
 from tests.build import call, conversation, used, user
 from tests.judge.build import SECRET_OUTPUT, session
 from tests.judge.conftest import KEY
-from tests.judge.server import Service
+from tests.judge.server import Service, dripping
 
 QUESTIONS = {"keep_call_a": {"type": "noul", "instructions": "Does it matter?"}}
 
@@ -127,7 +127,7 @@ def test_it_may_ask_with_a_date(start: Callable[..., Service], monkeypatch):
 def test_a_server_that_asks_for_too_long_is_given_up(start: Callable[..., Service]):
     start(script=[(429, {"Retry-After": "3600"}, b"")])
 
-    with pytest.raises(JudgeError, match="asks us to wait 3600 s"):
+    with pytest.raises(JudgeError, match=r"^HTTP 429, and it asks us to wait too long$"):
         ask()
 
 
@@ -156,6 +156,17 @@ def test_a_pass_has_an_end_whatever_the_service_does(start, monkeypatch):
     assert "out of time" in " ".join(report["warnings"]) or "no time" in " ".join(
         report["warnings"]
     )
+
+
+@pytest.mark.parametrize("drip", [b"HTTP/1.1 102 Processing\r\n\r\n", b"a"])
+def test_a_server_that_drips_does_not_hold_up_the_end(drip: bytes, monkeypatch):
+    monkeypatch.setattr(jev, "JEV_TOTAL_SECONDS", 0.5)
+    with dripping(drip) as url:
+        began = time.monotonic()
+        with pytest.raises(JudgeError, match=r"^out of time$"):
+            ask(url)
+
+        assert time.monotonic() - began < 1.5
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -211,6 +222,23 @@ def test_what_a_server_says_about_an_error_is_not_repeated(start: Callable[..., 
     assert str(caught.value) == "HTTP 400"
 
 
+@pytest.mark.parametrize("word", [KEY, KEY.upper(), f"x{KEY}", KEY[:-3], "a_word_of_its_own"])
+def test_no_word_of_a_servers_own_gets_into_an_error(word: str, start: Callable[..., Service]):
+    start(script=[(400, {}, json.dumps({"detail": {"error_type": word}}).encode())])
+
+    with pytest.raises(JudgeError, match=r"^HTTP 400$"):
+        ask()
+
+
+@pytest.mark.parametrize("name", [KEY, KEY.upper(), f"jev-{KEY}", KEY[3:-3]])
+def test_a_model_that_is_named_like_the_key_is_not_repeated(name, start: Callable[..., Service]):
+    start(script=[(200, {}, json.dumps({"model": name, "answers": {}}).encode())])
+    report = compact(session(1), Options(provider="jev")).report
+
+    assert report["jev_model_resolved"] is None
+    assert name not in json.dumps(report)
+
+
 def test_a_wrong_key_keeps_every_call_and_shows_it_nowhere(start: Callable[..., Service]):
     start(key="another")
     report = compact(session(2), Options(provider="jev")).report
@@ -232,6 +260,15 @@ def test_credentials_in_words_inputs_and_the_goal_are_not_sent(start: Callable[.
     assert token not in sent
     assert KEY not in sent
     assert sent.count("[redacted]") >= 4
+
+
+def test_a_number_that_json_cannot_write_is_sent_as_null(start: Callable[..., Service]):
+    service = start()
+    before = conversation(used(call("t", "B", x=float("nan"), y=float("inf")), "y" * 400))
+    compact(before, Options(provider="jev"))
+
+    assert '{"x": null, "y": null}' in json.dumps(service.bodies)
+    assert "NaN" not in json.dumps(service.bodies)
 
 
 def test_text_that_is_no_unicode_can_be_sent(start: Callable[..., Service]):

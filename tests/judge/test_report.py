@@ -5,7 +5,9 @@ import pytest
 
 from lcc_sidecar.compaction import compact
 from lcc_sidecar.explain import tell
+from lcc_sidecar.limits import TARGET_MAX_CHARS
 from lcc_sidecar.options import Options
+from tests.build import call, conversation, used
 from tests.judge.build import Scripted, session
 from tests.judge.server import Service
 
@@ -86,3 +88,41 @@ def test_a_judged_report_is_told_in_words(start: Callable[..., Service]):
     assert sum(group.count for group in (*story.went, *story.stayed)) == 30
     assert all("judged" in group.words for group in story.went)
     assert story.hint == ""
+
+
+@pytest.mark.parametrize("provider", ["jev", "rules"])
+def test_the_key_is_in_no_report_whoever_wrote_it_down(
+    provider: str, start: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+):
+    plain = "just-some-words"
+    start(key=plain)
+    monkeypatch.setenv("TYPESAFE_API_KEY", plain)
+    long = "x" * (TARGET_MAX_CHARS - 4)  # the cut would leave a part of the key
+    before = conversation(
+        used(call("a", "Bash", command=f"export K={plain}"), f"K={plain}\n" + "y" * 900),
+        used(call("b", "Bash", command=f"{long}{plain}"), "y" * 900),
+    )
+    report = compact(before, Options(provider=provider, question=f"use {plain}")).report
+
+    assert plain not in json.dumps(report)
+    assert [row["target"][-4:] for row in report["decisions"]] == ["ted]", "[red"]
+    assert report["objective"] == "use [redacted]"
+
+
+def test_a_trim_does_not_bring_the_key_into_the_report(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TYPESAFE_API_KEY", "just-some-words")
+    before = conversation(used(call("t", "Bash"), "just-some-words" + "y" * 900))
+    done = compact(before, Options(provider="jev"), client=Scripted(t=(1, 0)))
+
+    assert "just-some-words" not in json.dumps(done.report)
+    assert done.notes["t"].startswith("just-some-words")
+
+
+def test_a_judged_report_holds_no_credential_in_goal_or_targets():
+    token = "ghp_" + "a1B2" * 9
+    before = conversation(used(call("t", "Bash", command=f"login {token}"), "y" * 900))
+    options = Options(provider="jev", question=f"use {token}")
+    report = compact(before, options, client=Scripted()).report
+
+    assert token not in json.dumps(report)
+    assert report["decisions"][0]["target"] == "login [redacted]"
