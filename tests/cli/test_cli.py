@@ -114,6 +114,25 @@ def test_messages_json_goes_in_and_out(work: Path):
     assert out == payload
 
 
+@pytest.mark.parametrize("kind", ["session_meta", "response_item", "user", "summary"])
+@pytest.mark.parametrize("odd", [1, float("nan")])
+def test_an_object_with_messages_is_messages_json_whatever_its_type_says(work: Path, kind, odd):
+    parts = [{"role": "user", "text": "go"}]
+    for name in "ab":
+        parts += [
+            {"role": "assistant", "toolUses": [{"id": name, "tool": "Bash", "input": {"n": odd}}]},
+            {"role": "user", "toolResults": [{"id": name, "text": TEXT}]},
+        ]
+    parts += [{"role": "user", "text": str(n)} for n in range(6)]
+    given = {"type": kind, "uuid": "u", "sessionId": "s", "messages": parts}
+    (work / "t.json").write_text(json.dumps(given))
+
+    out = json.loads(lcc("compact", work / "t.json").stdout)
+
+    assert out["messages"][2]["toolResults"][0]["text"] == "[identical output kept at b]"
+    assert (out["type"], len(out["messages"])) == (kind, len(parts))
+
+
 def test_explain_tells_its_story_as_json(work: Path):
     lcc("compact", work / "session.jsonl", "-o", work / "o", "-r", work / "r")
 
