@@ -6,17 +6,20 @@ Import them from `lcc_sidecar`. A payload is decoded `messages` JSON, a list or
 
 import copy
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_type_hints
+
+import msgspec
 
 from lcc_sidecar import compaction
 from lcc_sidecar.carrying import carried_out
 from lcc_sidecar.errors import TranscriptError, TranscriptFitError, UsageError
 from lcc_sidecar.options import Options, Provider, RulesMode
-from lcc_sidecar.policy.readonly_commands import is_read_only_command
+from lcc_sidecar.policy import readonly_commands
 from lcc_sidecar.transcript import messages_json
-from lcc_sidecar.transcript.files import parse_document
+from lcc_sidecar.transcript.files import decode_json, parse_document
 from lcc_sidecar.transcript.model import Message, Transcript
 from lcc_sidecar.transcript.tokens import Method
 from lcc_sidecar.verify import lossless, recoverable
@@ -37,6 +40,11 @@ __all__ = [
 
 Payload = dict[str, Any] | list[Any]
 _DEFAULT = Options()
+# The pass itself says of an unknown provider or mode what to use instead.
+_KINDS = get_type_hints(Options) | {"provider": str, "rules_mode": str}
+
+
+_TOO_DEEP = "the payload is nested too deep to be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +77,16 @@ class TranscriptCompactionRequest:
     tokens: Method = _DEFAULT.tokens
 
     def options(self) -> Options:
-        """Return the options of the pass."""
-        return Options(**{field.name: getattr(self, field.name) for field in fields(Options)})
+        """Return the options of the pass. Raise UsageError for a value of another type."""
+        given = {field.name: getattr(self, field.name) for field in fields(Options)}
+        if isinstance(given["workspace_root"], os.PathLike):
+            given["workspace_root"] = os.fspath(given["workspace_root"])
+        for name, value in given.items():
+            try:
+                msgspec.convert(value, _KINDS[name])
+            except msgspec.ValidationError as error:
+                raise UsageError(f"{name} cannot be used: {error}") from None
+        return Options(**given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +96,7 @@ class TranscriptCompactionResult:
     messages: list[Message]
     decisions: list[dict[str, Any]]
     report: dict[str, Any]
-    _given: Any
+    _given: bytes
     _done: compaction.Compaction
 
     @property
@@ -90,8 +106,10 @@ class TranscriptCompactionResult:
         Unlike `messages_to_payload` it keeps what the specification does not name: further fields,
         and blocks that are not text.
         """
-        document = parse_document(json.dumps(self._given).encode())
-        payload: Payload = json.loads(carried_out(document, self._done))
+        try:
+            payload: Payload = json.loads(carried_out(parse_document(self._given), self._done))
+        except RecursionError:
+            raise TranscriptError(_TOO_DEEP) from None
         return payload
 
 
@@ -102,9 +120,16 @@ def compact_transcript(request: TranscriptCompactionRequest) -> TranscriptCompac
     TranscriptFitError where a judge could not be shown the conversation, UsageError for options
     that cannot be honoured.
     """
-    given = copy.deepcopy(request.payload)
-    transcript = messages_json.parse_messages(given)
-    done = compaction.compact(transcript, request.options(), client=request.client)
+    options = request.options()
+    client = request.client
+    if options.is_judged and client is not None and not callable(getattr(client, "evaluate", None)):
+        raise UsageError("client is no judge: give an object with evaluate(state, questions)")
+    given = _encoded(request.payload)
+    try:
+        transcript = messages_json.parse_messages(decode_json(given))
+        done = compaction.compact(transcript, options, client=client)
+    except RecursionError:
+        raise TranscriptError(_TOO_DEEP) from None
     return TranscriptCompactionResult(
         list(done.transcript.messages), done.report["decisions"], done.report, given, done
     )
@@ -116,7 +141,15 @@ def parse_transcript(payload: Any) -> list[Message]:
 
 
 def messages_to_payload(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Return messages as a payload in the specification's own spelling."""
+    """Return messages as a payload in the specification's own spelling.
+
+    Raise UsageError for what are no messages.
+    """
+    if not isinstance(messages, Iterable):
+        raise UsageError("messages_to_payload takes the messages that parse_transcript returns")
+    messages = list(messages)
+    if not all(isinstance(message, Message) for message in messages):
+        raise UsageError("messages_to_payload takes the messages that parse_transcript returns")
     return copy.deepcopy(messages_json.messages_to_payload(messages))
 
 
@@ -136,5 +169,28 @@ def verify_recoverable(
     )
 
 
+def is_read_only_command(command: str) -> bool:
+    """Return whether a shell command is known to change nothing. Raise UsageError for no string."""
+    if not isinstance(command, str):
+        raise UsageError("is_read_only_command takes the command as one string")
+    return readonly_commands.is_read_only_command(command)
+
+
 def _transcript(payload: Any) -> Transcript:
-    return messages_json.parse_messages(copy.deepcopy(payload))
+    try:
+        return messages_json.parse_messages(decode_json(_encoded(payload)))
+    except RecursionError:
+        raise TranscriptError(_TOO_DEEP) from None
+
+
+def _encoded(payload: Any) -> bytes:
+    """Return a payload as JSON, which shares nothing with it. Raise TranscriptError if it is none.
+
+    NaN and half an emoji are taken, as they are out of a file.
+    """
+    try:
+        return json.dumps(payload).encode()
+    except RecursionError:
+        raise TranscriptError(_TOO_DEEP) from None
+    except (TypeError, ValueError) as error:
+        raise TranscriptError(f"the payload is no decoded JSON: {error}") from None

@@ -12,7 +12,7 @@ from typing import Any
 from lcc_sidecar.judge.deciding import decide as decide_by_scores
 from lcc_sidecar.judge.judging import judge
 from lcc_sidecar.options import Options, check
-from lcc_sidecar.policy.decision import CommandClaim, Decision, FileClaim
+from lcc_sidecar.policy.decision import NO_RESULT, CommandClaim, Decision, FileClaim
 from lcc_sidecar.policy.lossless import dedupe
 from lcc_sidecar.policy.lossy import lossy_decisions
 from lcc_sidecar.policy.protect import Protection, protect
@@ -201,20 +201,22 @@ def _listed(
     decided: Mapping[str, Decision],
     otherwise: str,
 ) -> tuple[Decision, ...]:
-    """Return one decision for every call that has a result, in the order of the calls."""
+    """Return one decision for every call, in the order of the calls: one id may have several."""
     pairs = {pair.call.id: pair for pair in transcript.pairs()}
     ambiguous = transcript.ambiguous_ids()
-    decisions: dict[str, Decision] = {}
+    decisions: list[Decision] = []
     for index, call in transcript.calls():
         pair = pairs.get(call.id)
         pin = protection.pin_of(pair) if pair else protection.pinned.get(index)
         if pin is not None:
-            decisions[call.id] = Decision(call.id, "keep", pin)
+            decisions.append(Decision(call.id, "keep", pin))
         elif call.id in ambiguous:
-            decisions[call.id] = Decision(call.id, "keep", "duplicate_tool_use_id")
-        elif pair:
-            decisions[call.id] = decided.get(call.id) or Decision(call.id, "keep", otherwise)
-    return tuple(decisions.values())
+            decisions.append(Decision(call.id, "keep", "duplicate_tool_use_id"))
+        elif pair is None:
+            decisions.append(Decision(call.id, "keep", NO_RESULT))
+        else:
+            decisions.append(decided.get(call.id) or Decision(call.id, "keep", otherwise))
+    return tuple(decisions)
 
 
 def _verified(

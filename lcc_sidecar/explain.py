@@ -66,6 +66,7 @@ STAYED = {
     "named_in_goal_or_recent_turns": "named in the goal or your recent words",
     "no_lossless_superseder": "its text stands nowhere else",
     "not_judged_fail_safe": "the judge gave no answer on it",
+    "no_result": "its result is not there yet",
     "not_recoverable": "nothing else holds this output",
     "not_text": "holds more than text",
     "pinned_first_message": "in the first message",

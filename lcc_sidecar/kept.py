@@ -33,10 +33,14 @@ def keep(compacted: bytes, done: Compaction) -> Kept:
     folder = Path(state_dir(), "compactions")
     if not make_private(str(folder)):
         raise LccError(f"{folder} is not this user's alone: mend or remove it")
-    place = folder / xxhash.xxh3_128_hexdigest(compacted)
+    report = to_json(done.report)
+    # Both name the files: passes of one outcome have reports of their own.
+    name = xxhash.xxh3_128(compacted)
+    name.update(report)
+    place = folder / name.hexdigest()
     kept = Kept(f"{place}.json", f"{place}{_REPORT}")
     write_whole(kept.transcript, compacted)
-    write_whole(kept.report, to_json(done.report))
+    write_whole(kept.report, report)
     _forget_oldest(folder)
     return kept
 

@@ -137,4 +137,6 @@ MCP_GROUPS_MAX = 16  # a pass has some ten reasons; a report from elsewhere may 
 MCP_WARNINGS_MAX = 8  # a judge that is down warns once for each call
 MCP_TEXT_MAX_CHARS = 80  # of a reason, a tool's name, a path; all texts together make 8,000
 MCP_WARNING_MAX_CHARS = 200
+MCP_ANSWER_MAX_CHARS = 20_000  # all that is bounded above makes less; a dense token is a character
+MCP_ERROR_MAX_CHARS = 600  # one sentence with a path in it
 KEPT_COMPACTIONS_MAX = 20  # files behind earlier answers; one is read right after its answer

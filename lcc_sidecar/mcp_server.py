@@ -4,15 +4,18 @@ An answer stays under the client's 25,000 tokens: it names files and sums up, an
 transcript. First specification, section 8.
 """
 
+import inspect
 import json
+import math
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import wraps
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated, Any, ParamSpec, cast, get_args
 
 import msgspec
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import Field
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from pydantic import Field, ValidationError
 
 from lcc_sidecar import __version__, explain
 from lcc_sidecar.carrying import carried_out
@@ -20,6 +23,8 @@ from lcc_sidecar.compaction import compact
 from lcc_sidecar.errors import LccError, UsageError
 from lcc_sidecar.kept import keep
 from lcc_sidecar.limits import (
+    MCP_ANSWER_MAX_CHARS,
+    MCP_ERROR_MAX_CHARS,
     MCP_GROUPS_MAX,
     MCP_TEXT_MAX_CHARS,
     MCP_WARNING_MAX_CHARS,
@@ -31,6 +36,7 @@ from lcc_sidecar.transcript.files import Document, load_document, parse_document
 
 _Arguments = ParamSpec("_Arguments")
 _DEFAULT = Options()
+_INT_BITS_MAX = 64  # no count is larger; a report from elsewhere may hold thousands of digits
 _COUNTS = (
     *("messages_before", "messages_after", "chars_before", "chars_after", "reduction_ratio"),
     *("tokens_before", "tokens_after", "token_count_method", "worth_it", "provider_used"),
@@ -39,7 +45,28 @@ _COUNTS = (
     *("tool_calls_dropped", "tool_calls_deduped", "tool_calls_replaced"),
 )
 
-server = MCPServer(
+_takes: dict[str, tuple[str, ...]] = {}  # the names of a tool's arguments
+
+
+class _Server(MCPServer):
+    """Refuses arguments that a tool does not take; each error is one sentence, and short."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> Any:
+        unknown = [key for key in arguments if key not in _takes.get(name, arguments)]
+        if unknown:
+            takes = ", ".join(_takes[name])
+            raise ToolError(f"{name} takes no argument {_cut(unknown[0])!r}: it takes {takes}")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            raise  # the SDK tells of it without a word of what it was
+        except ToolError as error:
+            raise ToolError(_sentence(error)) from None
+
+
+server = _Server(
     "lcc-sidecar",
     version=__version__,
     instructions="Compacts transcripts of agent sessions: old tool results become pointers that "
@@ -58,8 +85,13 @@ def _tool(name: str) -> Callable[[Callable[_Arguments, dict[str, Any]]], Callabl
                 text = json.dumps(function(*args, **kwargs), ensure_ascii=False)
             except LccError as error:
                 raise ToolError(str(error)) from None
+            except RecursionError:
+                raise ToolError("what was given is nested too deep to be read") from None
+            if len(text) > MCP_ANSWER_MAX_CHARS:
+                raise ToolError("the answer would fill the window: read the report's file instead")
             return text.encode(errors="replace").decode()  # half an emoji is no UTF-8
 
+        _takes[name] = tuple(inspect.signature(function).parameters)
         return server.tool(name, structured_output=False)(answer)
 
     return register
@@ -81,17 +113,19 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
     *,
     question: Annotated[str, Field(description="The goal: what it names is kept.")] = "",
     provider: Annotated[
-        Provider,
+        str,  # and no Literal: the pass says of an unknown one what to use instead
         Field(
+            json_schema_extra={"enum": list(get_args(Provider))},
             description="rules: offline. jev: a judge over the network. laya: a judge on this "
-            "machine. auto: jev where there is a key, else laya."
+            "machine. auto: jev where there is a key, else laya.",
         ),
     ] = _DEFAULT.provider,
     rules_mode: Annotated[
-        RulesMode,
+        str,
         Field(
+            json_schema_extra={"enum": list(get_args(RulesMode))},
             description="lossless; recoverable: also what the disk gives back; lossy: "
-            "EXPERIMENTAL, what goes does not come back."
+            "EXPERIMENTAL, what goes does not come back.",
         ),
     ] = _DEFAULT.rules_mode,
     workspace_root: Annotated[
@@ -118,8 +152,8 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
     document = _document(transcript, path)
     options = Options(
         question=question,
-        provider=provider,
-        rules_mode=rules_mode,
+        provider=cast("Provider", provider),
+        rules_mode=cast("RulesMode", rules_mode),
         workspace_root=workspace_root,
         disk_check=disk_check,
         allow_command_pointers=allow_command_pointers,
@@ -187,8 +221,8 @@ def _summary(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _group(group: explain.Group) -> dict[str, Any]:
-    told = {"decision": group.decision, "reason": _cut(group.reason), "words": _cut(group.words)}
-    return {**told, "count": group.count, "chars": group.chars, "keep_result": group.keep_result}
+    told = {key: _short(value) for key, value in asdict(group).items() if key != "keep_result"}
+    return {**told, "keep_result": group.keep_result and [_short(n) for n in group.keep_result]}
 
 
 def _row(row: explain.Row) -> dict[str, Any]:
@@ -196,7 +230,29 @@ def _row(row: explain.Row) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    return _cut(value) if isinstance(value, str) else value
+    """Return a plain value as it is, a text cut; of anything else only what it is."""
+    if isinstance(value, str):
+        return _cut(value)
+    if value is None or isinstance(value, (bool, float)):
+        return value if value is None or math.isfinite(value) else str(value)
+    if isinstance(value, int) and value.bit_length() <= _INT_BITS_MAX:
+        return value
+    return f"left out: {type(value).__name__}"
+
+
+def _sentence(error: ToolError) -> str:
+    """Return an error on one line, its middle left out if it is long; never an argument's value."""
+    text = str(error)
+    if isinstance(error.__cause__, ValidationError):
+        found = error.__cause__.errors(
+            include_url=False, include_context=False, include_input=False
+        )
+        text = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
+    line = "".join(c if c.isprintable() else " " for c in text)
+    if len(line) <= MCP_ERROR_MAX_CHARS:
+        return line
+    half = MCP_ERROR_MAX_CHARS // 2
+    return f"{line[:half]} … {line[-half:]}"
 
 
 def _cut(text: str, room: int = MCP_TEXT_MAX_CHARS) -> str:

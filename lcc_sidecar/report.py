@@ -9,7 +9,7 @@ from lcc_sidecar.judge.hiding import Hide, hidden, hide_credentials, hide_key
 from lcc_sidecar.judge.judging import Judgement
 from lcc_sidecar.limits import TARGET_MAX_CHARS
 from lcc_sidecar.options import Options
-from lcc_sidecar.policy.decision import Decision
+from lcc_sidecar.policy.decision import NO_RESULT, Decision
 from lcc_sidecar.policy.protect import PINNED_FIRST, PINNED_RECENT
 from lcc_sidecar.transcript.model import ToolCall, Transcript
 from lcc_sidecar.transcript.tokens import token_counter
@@ -17,7 +17,8 @@ from lcc_sidecar.transcript.tokens import token_counter
 SCHEMA_VERSION = "transcript-compaction-1.0"
 _TARGETS = ("file_path", "path", "command", "cmd", "pattern", "url", "query", "description")
 _PINS = (PINNED_FIRST, PINNED_RECENT)
-_RULES_BESIDE_A_JUDGE = ("duplicate_tool_use_id", "pointer_target")  # decided without asking it
+# Decided without asking the judge.
+_RULES_BESIDE_A_JUDGE = ("duplicate_tool_use_id", "pointer_target", NO_RESULT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,11 @@ def build_report(
 ) -> dict[str, Any]:
     """Return the report of one pass, every key of the schema in it."""
     hide = hide_credentials(judged=options.is_judged)
-    sizes = _Sizes(before, after, hide)
     decisions = [
-        sizes.row(decision, options) | {"source": _source(decision, outcome)}
-        for decision in outcome.decisions
+        row | {"source": _source(decision, outcome)}
+        for row, decision in zip(
+            _rows(before, after, outcome.decisions, options, hide), outcome.decisions, strict=True
+        )
     ]
     unpinned = [row for row in decisions if row["source"] != "pin"]
     counter = token_counter(options.tokens, options.model)
@@ -96,38 +98,52 @@ def _window(before: Transcript, after: Transcript) -> dict[str, list[int]]:
     return parts
 
 
-class _Sizes:
-    """Where calls stand and how many characters each holds with its result, before and after."""
-
-    def __init__(self, before: Transcript, after: Transcript, hide: Hide) -> None:
-        self._hide = hide
-        self._calls: dict[str, tuple[int, ToolCall]] = {
-            call.id: (index, call) for index, call in before.calls()
-        }
-        self._before = {result.id: len(result.text) for _, result in before.results()}
-        self._after = {result.id: len(result.text) for _, result in after.results()}
-
-    def row(self, decision: Decision, options: Options) -> dict[str, Any]:
-        index, call = self._calls[decision.id]
+def _rows(
+    before: Transcript,
+    after: Transcript,
+    decisions: tuple[Decision, ...],
+    options: Options,
+    hide: Hide,
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each decision: they stand in the order of the calls, one for each."""
+    was, left = _result_sizes(before, before), _result_sizes(before, after)
+    seen: Counter[str] = Counter()
+    for (index, call), decision in zip(before.calls(), decisions, strict=True):
+        place = (call.id, seen[call.id])
+        seen[call.id] += 1
         size = len(call.input_json())
-        after = 0 if decision.kind == "drop" else size + self._after.get(decision.id, 0)
         scores = decision.scores or {}
         row: dict[str, Any] = {
             "id": decision.id,
             "decision": decision.kind,
             "reason": decision.reason,
             "tool": call.tool,
-            "target": _target(call, self._hide),
+            "target": _target(call, hide),
             "message_index": index,
-            "chars": size + self._before.get(decision.id, 0),
-            "chars_after": after,
-            "result_chars": self._before.get(decision.id, 0),
-            "result_chars_after": self._after.get(decision.id, 0),
+            "chars": size + was[place],
+            "chars_after": 0 if decision.kind == "drop" else size + left[place],
+            "result_chars": was[place],
+            "result_chars_after": left[place],
             "score": scores.get("keep_result"),
             "keep_call": scores.get("keep_call"),
             "keep_result": scores.get("keep_result"),
         }
-        return row | dict(_pointer(decision, options))
+        yield row | dict(_pointer(decision, options))
+
+
+def _result_sizes(asked: Transcript, transcript: Transcript) -> Counter[tuple[str, int]]:
+    """Return the characters that the results of each call hold, by its id and its turn among those.
+
+    Of an id that is used more than once the nth result is the nth call's, and the last call's is
+    all that follows. `asked` has the calls.
+    """
+    uses = Counter(call.id for _, call in asked.calls())
+    seen: Counter[str] = Counter()
+    sizes: Counter[tuple[str, int]] = Counter()
+    for _, result in transcript.results():
+        sizes[result.id, min(seen[result.id], uses[result.id] - 1)] += len(result.text)
+        seen[result.id] += 1
+    return sizes
 
 
 def _target(call: ToolCall, hide: Hide) -> str:
@@ -170,9 +186,10 @@ def _standing(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options
             "semantic_guarantee": judged.semantic_guarantee,
         }
     contract = "judged" if judged else options.rules_mode
+    candidates = _candidates(unpinned)
     degraded = bool(outcome.violations)
-    promises = unpinned and not degraded and options.rules_mode != "lossy"
-    reason = None if unpinned else "no_candidates"
+    promises = candidates and not degraded and options.rules_mode != "lossy"
+    reason = None if candidates else "no_candidates"
     return {
         "provider_used": judged.provider_used if judged else "rules",
         "degraded": degraded,
@@ -198,8 +215,13 @@ def _judging(judged: Judgement | None, options: Options) -> dict[str, Any]:
     }
 
 
+def _candidates(unpinned: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the calls that have a result: only there is something to decide."""
+    return [row for row in unpinned if row["reason"] != NO_RESULT]
+
+
 def _scored(outcome: Outcome, unpinned: list[dict[str, Any]]) -> int:
-    return len(outcome.judgement.scores) if outcome.judgement else len(unpinned)
+    return len(outcome.judgement.scores if outcome.judgement else _candidates(unpinned))
 
 
 def _check_name(options: Options) -> str | None:
@@ -224,7 +246,7 @@ def _warnings(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options
             "EXPERIMENTAL: the lossy rules remove output that may still be needed, and nothing "
             "brings it back; --rules-mode recoverable removes only what can be had again"
         )
-    if not unpinned:
+    if not _candidates(unpinned):
         warnings.append("no_candidates: every call is pinned or has no result yet")
     return warnings
 

@@ -8,7 +8,7 @@ from lcc_sidecar.errors import UsageError
 from lcc_sidecar.options import Options
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.verify.drill import drill
-from tests.build import call, conversation, lines, numbered, used
+from tests.build import assistant, call, conversation, lines, numbered, result, used
 
 TEXT = lines(9)
 ROWS = TEXT.split("\n")
@@ -262,7 +262,7 @@ def test_lossless_protects_nothing_but_what_is_pinned():
 def test_a_call_without_a_result_is_left_alone(workspace: Path):
     transcript = conversation(used(call("a", "Bash", command="x"), TEXT)[0])
 
-    assert compact(transcript, recoverable(workspace)).decisions == ()
+    assert reasons(compact(transcript, recoverable(workspace))) == {"a": "no_result"}
 
 
 def test_an_id_used_twice_is_kept():
@@ -280,3 +280,34 @@ def test_a_path_that_cannot_be_written_into_a_note_is_kept(tmp_path: Path):
     )
 
     assert reasons(compact(transcript, recoverable(tmp_path))) == {"a": "keep_unprintable"}
+
+
+def test_every_call_has_its_row_and_the_figures_add_up():
+    """Also where ids are used twice, and where a call waits for its result."""
+    twice = used(call("a", "Bash", command="one"), "1" * 50)
+    again = used(call("a", "Bash", command="three"), "3" * 70)
+    transcript = conversation(
+        twice, again, result("a", "5" * 90), assistant("", call("w", "Bash")), twice[:1], tail=2
+    )
+
+    for options in (Options(preserve_recent=2), Options(preserve_recent=2, rules_mode="lossy")):
+        report = compact(transcript, options).report
+
+        rows = report["decisions"]
+        assert [(row["id"], row["message_index"]) for row in rows] == [
+            *(("a", 1), ("a", 3), ("w", 6), ("a", 7)),
+        ]
+        assert [row["result_chars"] for row in rows] == [50, 70, 0, 90]
+        assert [row["reason"] for row in rows][1:3] == ["duplicate_tool_use_id", "no_result"]
+        assert report["tool_calls_total"] == report["blocks_total"] == 4
+        assert report["blocks_protected"] + report["tool_calls_kept"] == 4
+
+
+def test_a_call_that_waits_for_its_result_is_no_candidate():
+    transcript = conversation(assistant("", call("w", "Bash", command="make")))
+
+    report = compact(transcript, Options()).report
+
+    assert report["degradation_reason"] == "no_candidates"
+    assert report["blocks_scored"] == 0
+    assert report["tool_calls_kept"] == 1

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from typing import NoReturn
 
 import click
 
@@ -48,12 +49,32 @@ def lcc() -> None:
 
 
 def main() -> None:
-    """Run `lcc`. Exit 2 for a request that cannot be honoured, 1 for what failed otherwise."""
+    """Run `lcc`. Exit 2 for a request that cannot be honoured, 1 for what failed otherwise.
+
+    Either way standard error gets one line.
+    """
     try:
-        lcc()
+        sys.exit(lcc(standalone_mode=False))
+    except click.exceptions.NoArgsIsHelpError as error:  # nothing was asked: show what there is
+        error.show()
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        _leave(_told(error), error.exit_code)
+    except click.Abort:
+        _leave("interrupted", 1)
     except (TranscriptError, UsageError) as error:
-        click.echo(f"lcc: {error}", err=True)
-        sys.exit(2)
+        _leave(str(error), 2)
     except LccError as error:
-        click.echo(f"lcc: {error}", err=True)
-        sys.exit(1)
+        _leave(str(error), 1)
+
+
+def _told(error: click.ClickException) -> str:
+    """Return click's words, and where to look up what it would rather have got."""
+    words = error.format_message().removesuffix(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{words}; see {context.command_path} --help" if context else words
+
+
+def _leave(words: str, code: int) -> NoReturn:
+    click.echo(f"lcc: {' '.join(words.splitlines())}", err=True)
+    sys.exit(code)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+NO_RESULT = "no_result"  # why a call is kept that waits for its result
+
 Kind = Literal["keep", "dedupe", "replace", "trim", "drop"]
 
 

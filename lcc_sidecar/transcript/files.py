@@ -34,6 +34,10 @@ class Document(Protocol):
     def render(self, notes: Mapping[str, str], dropped: Collection[str] = ()) -> bytes: ...
 
 
+class _Top(msgspec.Struct):
+    messages: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
 @dataclass(frozen=True)
 class MessagesDocument:
     data: bytes
@@ -60,12 +64,33 @@ def parse_document(data: bytes) -> Document:
     """Return the transcript that a file's bytes hold."""
     if not data.strip():
         raise TranscriptError("the file is empty")
+    if _is_object_with_messages(data):
+        return MessagesDocument(data, parse_messages(decode_json(data)))
     for row in _first_rows(data):
         if is_rollout_row(row):
             return parse_rollout(data)
         if is_session_row(row):
             return parse_session(data)
     return MessagesDocument(data, parse_messages(decode_json(data)))
+
+
+def _is_object_with_messages(data: bytes) -> bool:
+    """Return whether the whole is one object with `messages`, whatever else it says that it is.
+
+    Many lines are refused at the end of the first, so that a session file costs next to nothing.
+    """
+    if not data.lstrip().startswith(b"{"):
+        return False
+    try:
+        return msgspec.json.decode(data, type=_Top).messages is not msgspec.UNSET
+    except (msgspec.MsgspecError, RecursionError):
+        pass
+    if b'"messages"' not in data:
+        return False
+    try:
+        return "messages" in json.loads(data)  # takes NaN and lone surrogates as well
+    except (ValueError, RecursionError):
+        return False
 
 
 def _first_rows(data: bytes) -> Iterator[Row]:
@@ -110,3 +135,5 @@ def read_file(path: str) -> bytes:
             return file.read()
     except OSError as error:
         raise TranscriptError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:  # a NUL, or half an emoji
+        raise TranscriptError(f"{path!r} cannot be read: no file can have this name") from None

@@ -276,3 +276,105 @@ def test_lossy_rules_go_through_the_payload_too():
     assert [row["decision"] for row in done.decisions] == ["drop", "keep"]
     assert done.payload == messages_to_payload(done.messages) == [given[0], *given[3:]]
     assert "EXPERIMENTAL" in done.report["warnings"][0]
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), [{"deep": float("nan")}]])
+def test_a_call_that_stays_may_hold_what_is_unequal_to_itself(odd):
+    given = copy.deepcopy(TWICE)
+    given[3]["toolUses"][0]["input"]["limit"] = odd
+
+    out = compact_transcript(TranscriptCompactionRequest(given)).payload
+
+    assert repr(out[3]) == repr(given[3])
+    assert out[2]["toolResults"][0]["text"] == NOTE
+
+
+WRONG = [
+    *(("threshold", value) for value in ("0.5", None, [])),
+    *(("preserve_recent", value) for value in (None, 2.5, "6", True)),
+    *(("question", value) for value in (None, b"x", 1)),
+    *(("trim_head_chars", 1.5), ("max_request_tokens", "x"), ("max_workers", None)),
+    *(("model", 5), ("jev_model", None), ("laya_model", 1), ("workspace_root", 3)),
+    *(("provider", None), ("provider", ["jev"]), ("rules_mode", 1), ("tokens", "guess")),
+    *(("disk_check", "no"), ("allow_command_pointers", None), ("min_reduction", 1j)),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=str)
+def test_an_option_of_another_type_is_a_usage_error_that_names_it(name, value):
+    request = TranscriptCompactionRequest(TWICE, **{name: value})
+
+    with pytest.raises(UsageError, match=name.replace("_", ".")):
+        compact_transcript(request)
+
+
+def test_a_client_that_is_no_judge_is_a_usage_error():
+    with pytest.raises(UsageError, match="evaluate"):
+        compact_transcript(TranscriptCompactionRequest(TWICE, provider="jev", client=object()))
+
+
+def test_a_workspace_root_may_be_a_path(tmp_path: Path):
+    request = TranscriptCompactionRequest(TWICE, rules_mode="recoverable", workspace_root=tmp_path)
+
+    assert compact_transcript(request).report["recoverability_check"] == "disk"
+
+
+def deep(levels: int) -> dict:
+    made: dict = {}
+    for _ in range(levels):
+        made = {"in": made}
+    return made
+
+
+def cyclic() -> dict:
+    made: dict = {}
+    made["in"] = made
+    return made
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [cyclic(), deep(3000), {"at": object()}, {"set": {1}}, {(1, 2): 3}],
+    ids=["cyclic", "deep", "object", "set", "tuple key"],
+)
+@pytest.mark.parametrize(
+    "take",
+    [parse_transcript, lambda given: compact_transcript(TranscriptCompactionRequest(given))],
+)
+def test_a_payload_that_is_no_json_is_a_transcript_error(odd, take):
+    given = copy.copy(payload(used("a", "Odd", TEXT)))
+    given[1] = given[1] | {"toolUses": [{"id": "a", "tool": "Odd", "input": odd}]}
+
+    with pytest.raises(TranscriptError):
+        take(given)
+
+
+@pytest.mark.parametrize("levels", [*range(150, 1000, 50), *range(930, 1000, 5)])
+def test_a_payload_is_taken_or_refused_however_deep_it_is(levels):
+    given = payload(used("a", "Odd", TEXT, nested=deep(levels)))
+
+    try:
+        done = compact_transcript(TranscriptCompactionRequest(given))
+        assert done.payload == given
+    except TranscriptError:
+        assert levels > 500
+
+
+def test_a_number_as_a_key_is_read_as_json_has_it():
+    given = payload(used("a", "Odd", TEXT, map={1: 2}))
+
+    out = compact_transcript(TranscriptCompactionRequest(given)).payload
+
+    assert out[1]["toolUses"][0]["input"] == {"map": {"1": 2}}
+
+
+@pytest.mark.parametrize("wrong", [None, [{"role": "user"}], 7, "text"])
+def test_what_are_no_messages_is_a_usage_error(wrong):
+    with pytest.raises(UsageError):
+        messages_to_payload(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 1, ["ls"], b"ls"])
+def test_a_command_that_is_no_string_is_a_usage_error(wrong):
+    with pytest.raises(UsageError):
+        is_read_only_command(wrong)

@@ -114,6 +114,25 @@ def test_messages_json_goes_in_and_out(work: Path):
     assert out == payload
 
 
+@pytest.mark.parametrize("kind", ["session_meta", "response_item", "user", "summary"])
+@pytest.mark.parametrize("odd", [1, float("nan")])
+def test_an_object_with_messages_is_messages_json_whatever_its_type_says(work: Path, kind, odd):
+    parts = [{"role": "user", "text": "go"}]
+    for name in "ab":
+        parts += [
+            {"role": "assistant", "toolUses": [{"id": name, "tool": "Bash", "input": {"n": odd}}]},
+            {"role": "user", "toolResults": [{"id": name, "text": TEXT}]},
+        ]
+    parts += [{"role": "user", "text": str(n)} for n in range(6)]
+    given = {"type": kind, "uuid": "u", "sessionId": "s", "messages": parts}
+    (work / "t.json").write_text(json.dumps(given))
+
+    out = json.loads(lcc("compact", work / "t.json").stdout)
+
+    assert out["messages"][2]["toolResults"][0]["text"] == "[identical output kept at b]"
+    assert (out["type"], len(out["messages"])) == (kind, len(parts))
+
+
 def test_explain_tells_its_story_as_json(work: Path):
     lcc("compact", work / "session.jsonl", "-o", work / "o", "-r", work / "r")
 
@@ -186,18 +205,41 @@ def test_malformed_input_exits_2_and_says_what_and_where(work: Path, content, wo
         ("explain", "gone.json"),
         ("verify", "gone.json", "session.jsonl"),
         ("no-such-verb",),
+        ("--no-such-option",),
+        ("compact",),
+        ("compact", "session.jsonl", "--preserve-recent", "many"),
+        ("compact", "session.jsonl", "--tokens", "guess"),
+        ("compact", "session.jsonl", "--workspace-root", "gone"),
+        ("compact", "session.jsonl", "--keep-reg", "x"),
+        ("compact", "two\nlines"),
+        ("compact", "session.jsonl", "session.jsonl"),
+        ("explain",),
+        ("explain", "session.jsonl", "--jso=x"),
+        ("verify", "session.jsonl"),
+        ("verify", "session.jsonl", "session.jsonl", "--rules-mode", "x"),
+        ("drill", "session.jsonl", "gone.json"),
+        ("drill", "session.jsonl", "session.jsonl", "--workspace-root", "gone"),
+        ("bench", "gone"),
+        ("bench", ".", "--index", "gone.tsv"),
+        ("doctor", "--no-such-option"),
+        ("sidecar", "no-such-verb"),
+        ("sidecar", "status", "--no-such-option"),
+        ("mcp", "--no-such-option"),
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_honoured_exits_2(work: Path, arguments, monkeypatch):
+def test_what_cannot_be_honoured_exits_2_with_one_line(work: Path, arguments, monkeypatch):
     monkeypatch.chdir(work)
     (work / "link.jsonl").symlink_to("session.jsonl")
     (work / "empty.json").write_text('{"decisions": []}')
     os.mkfifo(work / "fifo")
     before = (work / "session.jsonl").read_bytes()
 
-    assert lcc(*arguments, check=2).stderr
+    done = lcc(*arguments, check=2)
 
+    assert done.stderr.startswith("lcc: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
     assert (work / "session.jsonl").read_bytes() == before
     assert not (work / "x").exists()
 

@@ -10,7 +10,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from lcc_sidecar import verify_lossless
-from lcc_sidecar.limits import KEPT_COMPACTIONS_MAX
+from lcc_sidecar.limits import KEPT_COMPACTIONS_MAX, MCP_ANSWER_MAX_CHARS
+from lcc_sidecar.mcp_server import _COUNTS, explain_report
 from lcc_sidecar.transcript.tokens import token_counter
 from tests.build import Session, lines, numbered, tool_use
 
@@ -201,17 +202,33 @@ def test_files_behind_old_answers_go(isolated_home: Path):
     assert last in folder.iterdir()
 
 
+SECRET = "not for an answer"
 REFUSED = [
     ("compact_transcript", {}, "either"),
     ("compact_transcript", {"transcript": [], "path": "/x"}, "either"),
     ("compact_transcript", {"path": "/no/such/file"}, "cannot be read"),
     ("compact_transcript", {"transcript": [{"text": "no role"}]}, "messages[0].role"),
-    ("compact_transcript", {"transcript": [], "provider": "mechanical"}, "mechanical"),
-    ("compact_transcript", {"transcript": [], "rules_mode": "wrong"}, "rules_mode"),
+    (
+        "compact_transcript",
+        {"transcript": [], "provider": "mechanical"},
+        "use jev, laya, auto, or rules",
+    ),
+    ("compact_transcript", {"transcript": [], "rules_mode": "wrong"}, "use one of lossless"),
     ("compact_transcript", {"path": "fifo"}, "not a regular file"),
     ("explain", {"report": "fifo"}, "not a regular file"),
     ("explain", {"report": "/no/such/file"}, "cannot be read"),
     ("explain", {"report": {}}, "no report"),
+    ("explain", {"report": "a\0b"}, "no file can have this name"),
+    ("compact_transcript", {"path": "a\0b"}, "no file can have this name"),
+    ("compact_transcript", {"path": "two\nlines"}, "cannot be read"),
+    ("explain", {"report": "x" * 100_000}, "cannot be read: File name too long"),
+    ("explain", {"report": {"decisions": "y" * 100_000}}, "no report"),
+    ("explain", {"report": 7}, "report"),
+    ("compact_transcript", {"transcript": [], "foo": 1}, "takes no argument 'foo'"),
+    ("compact_transcript", {"transcript": [], "z" * 100_000: 1}, "takes no argument"),
+    ("compact_transcript", {"transcript": [], "preserve_recent": SECRET}, "preserve_recent"),
+    ("compact_transcript", {"transcript": 7, "path": [SECRET]}, "path"),
+    ("n" * 100_000, {}, "Unknown tool"),
 ]
 
 
@@ -223,4 +240,54 @@ def test_what_cannot_be_honoured_is_an_error_that_says_why(tmp_path: Path, monke
 
     for result, (_, arguments, words) in zip(results, REFUSED, strict=True):
         assert result.is_error, arguments
-        assert words in result.content[0].text
+        said = result.content[0].text
+        assert words in said
+        assert len(said) < 1000
+        assert "\n" not in said
+        assert "http" not in said
+        assert SECRET not in said
+
+
+def test_a_report_is_not_written_over_by_a_later_pass_of_the_same_outcome(monkeypatch):
+    monkeypatch.delenv("TYPESAFE_API_KEY", raising=False)
+    given = payload()[:1] + payload()[-6:]
+
+    told = [
+        json.loads(result.content[0].text)
+        for result in answers(
+            ("compact_transcript", {"transcript": given}),
+            ("compact_transcript", {"transcript": given, "question": "another"}),
+        )
+    ]
+
+    reports = [json.loads(Path(each["report"]).read_bytes()) for each in told]
+    assert [report["objective"] for report in reports] == ["", "another"]
+
+
+@pytest.mark.parametrize(
+    "odd", [["x" * 9] * 50_000, {"k" * 400_000: 1}, 10**4000, [[[]]] * 9999, float("inf")], ids=type
+)
+def test_no_value_of_a_report_fills_an_answer(odd):
+    row = {"decision": "keep" * 9999, "tool": "t", "reason": "r", "chars_after": 9}
+    row |= {"chars": 9, "result_chars": 9, "result_chars_after": 9}
+    if isinstance(odd, int):
+        row |= {"chars": odd, "result_chars": odd, "result_chars_after": odd}
+    report = dict.fromkeys(_COUNTS, odd) | {
+        "rules_mode": None,
+        "recoverability_check": None,
+        "tokens_before": odd if isinstance(odd, int) else 1,
+        "tokens_after": 1,
+        "token_count_method": "m",
+        "reduction_ratio": 0.5,
+        "provider_used": "rules",
+        "degraded": False,
+        "degradation_reason": None,
+        "warnings": [],
+        "decisions": [row | {"id": str(n), "reason": f"r{n}"} for n in range(40)],
+    }
+
+    told = explain_report(report), explain_report(report, "7")
+
+    for answer_ in told:
+        assert len(answer_) < MCP_ANSWER_MAX_CHARS
+        json.loads(answer_, parse_constant=pytest.fail)
