@@ -38,6 +38,7 @@ def test_a_request_is_what_the_service_expects(start: Callable[..., Service]):
 
     body, headers = service.bodies[0], service.headers[0]
     assert headers["Authorization"] == f"Bearer {KEY}"
+    assert headers["Accept-Encoding"] == "identity"  # a small answer stays small
     assert sorted(body) == ["model", "questions", "state"]
     assert body["model"] == "jev-1.13.0"
     assert body["state"]["goal"] == "mend it"

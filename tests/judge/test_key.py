@@ -33,6 +33,13 @@ def test_a_file_that_others_can_read_is_refused(file: Path, mode: int):
     assert not isinstance(find_key(), Key)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no owner to compare")
+def test_a_file_of_another_user_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
+
+    assert not isinstance(find_key(), Key)
+
+
 def test_a_link_is_not_followed(file: Path, tmp_path: Path):
     file.rename(tmp_path / "elsewhere")
     file.symlink_to(tmp_path / "elsewhere")

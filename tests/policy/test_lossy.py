@@ -177,7 +177,8 @@ def test_a_read_far_from_recent_work_is_dropped():
 
 def test_a_read_that_failed_or_is_near_or_is_worked_on_is_no_stale_read():
     missing = read("a", text="<tool_use_error>File does not exist.</tool_use_error>")
-    assert reasons(missing, bash("b", "x", "1"))["a"][0] == "keep"
+    newer = [bash(key, key, "bad", is_error=True) for key in "xyz"]  # the newest are pinned
+    assert reasons(missing, *newer, bash("b", "x", "1"))["a"] == ("keep", "kept_default")
     assert reasons(read("a"), tail=30)["a"] == ("keep", "kept_default")
     edit = used(call("e", "Edit", file_path="/w/a.py", old_string="1", new_string="2"), "ok")
     made = conversation(read("a"), [user("word")] * FAR, edit, bash("b", "true"), tail=6)
