@@ -42,8 +42,6 @@ Payload = dict[str, Any] | list[Any]
 _DEFAULT = Options()
 # The pass itself says of an unknown provider or mode what to use instead.
 _KINDS = get_type_hints(Options) | {"provider": str, "rules_mode": str}
-
-
 _TOO_DEEP = "the payload is nested too deep to be read"
 
 

@@ -36,12 +36,7 @@ def build_report(
 ) -> dict[str, Any]:
     """Return the report of one pass, every key of the schema in it."""
     hide = hide_credentials(judged=options.is_judged)
-    decisions = [
-        row | {"source": _source(decision, outcome)}
-        for row, decision in zip(
-            _rows(before, after, outcome.decisions, options, hide), outcome.decisions, strict=True
-        )
-    ]
+    decisions = list(_rows(before, after, outcome, options, hide))
     unpinned = [row for row in decisions if row["source"] != "pin"]
     counter = token_counter(options.tokens, options.model)
     chars = (sum(map(len, before.texts())), sum(map(len, after.texts())))
@@ -99,16 +94,12 @@ def _window(before: Transcript, after: Transcript) -> dict[str, list[int]]:
 
 
 def _rows(
-    before: Transcript,
-    after: Transcript,
-    decisions: tuple[Decision, ...],
-    options: Options,
-    hide: Hide,
+    before: Transcript, after: Transcript, outcome: Outcome, options: Options, hide: Hide
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each decision: they stand in the order of the calls, one for each."""
     was, left = _result_sizes(before, before), _result_sizes(before, after)
     seen: Counter[str] = Counter()
-    for (index, call), decision in zip(before.calls(), decisions, strict=True):
+    for (index, call), decision in zip(before.calls(), outcome.decisions, strict=True):
         place = (call.id, seen[call.id])
         seen[call.id] += 1
         size = len(call.input_json())
@@ -128,7 +119,8 @@ def _rows(
             "keep_call": scores.get("keep_call"),
             "keep_result": scores.get("keep_result"),
         }
-        yield row | dict(_pointer(decision, options))
+        pointer = dict(_pointer(decision, options))
+        yield row | pointer | {"source": _source(decision, outcome)}
 
 
 def _result_sizes(asked: Transcript, transcript: Transcript) -> Counter[tuple[str, int]]:

@@ -115,6 +115,7 @@ def test_a_socket_can_be_bound_at_the_longest_path_that_is_allowed(tmp_path):
     path = f"{folder}{'x' * (limits.SOCKET_PATH_MAX_BYTES - len(str(folder)))}"
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind(path)
+        assert Path(path).is_socket()
     Path(path).unlink()
 
 

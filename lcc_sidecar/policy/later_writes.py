@@ -9,10 +9,10 @@ import os.path
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from lcc_sidecar.policy.readonly_commands import is_read_only_command
 from lcc_sidecar.policy.reads import FILE_TOOLS, shell_command, working_directory
+from lcc_sidecar.policy.targets import strings
 from lcc_sidecar.transcript.model import ToolCall, Transcript
 
 _READERS = FILE_TOOLS | {"Grep", "Glob", "LS", "NotebookRead", "BashOutput", "TaskOutput"}
@@ -54,7 +54,7 @@ class LaterWrites:
         command = shell_command(call)
         if command is not None and is_read_only_command(command):
             return
-        self.words.update(word for text in _strings(call.input) for word in _WORD.findall(text))
+        self.words.update(word for text in strings(call.input) for word in _WORD.findall(text))
         if call.tool in _NAMED_WRITERS:
             return
         cwd = working_directory(call)
@@ -84,14 +84,3 @@ def _changes_worktree(command: str) -> bool:
 
 def _is_under(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip("/") + "/")
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)

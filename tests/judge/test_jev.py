@@ -203,7 +203,11 @@ def test_an_address_that_is_not_safe_is_refused(url: str):
     ["https://api.typesafe.ai", "http://localhost:8000", "http://[::1]:1", "http://127.0.0.9"],
 )
 def test_https_and_this_machine_are_allowed(url: str):
-    Jev(Key(KEY), "m", url).close()
+    jev = Jev(Key(KEY), "m", url)
+    jev.close()
+
+    assert jev.host in url
+    assert jev.host
 
 
 def test_no_proxy_stands_between_us_and_this_machine(start: Callable[..., Service], monkeypatch):
