@@ -147,3 +147,11 @@ MCP_WARNING_MAX_CHARS = 200
 MCP_ANSWER_MAX_CHARS = 20_000  # all that is bounded above makes less; a dense token is a character
 MCP_ERROR_MAX_CHARS = 600  # one sentence with a path in it
 KEPT_COMPACTIONS_MAX = 20  # files behind earlier answers; one is read right after its answer
+
+# --- stash ---
+STASH_BUSY_SECONDS = 5.0  # how long a writer waits for another one; a batch takes some 100 ms
+STASH_PAGE_BYTES = 8192  # a packed result has some kilobytes: few pages to follow
+STASH_ZSTD_LEVEL = 3  # 300 MB/s; the higher ones take twice the time for a tenth of the size
+STASH_BODY_MAX_BYTES = 64 * 1024 * 1024  # the client itself cuts results far below
+STASH_BATCH = 64  # entries a transaction: others wait no longer than that for their turn
+STASH_TARGET_MAX_CHARS = 200  # of a path or a command; enough to know it again
