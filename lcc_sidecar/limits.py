@@ -155,3 +155,13 @@ STASH_ZSTD_LEVEL = 3  # 300 MB/s; the higher ones take twice the time for a tent
 STASH_BODY_MAX_BYTES = 64 * 1024 * 1024  # the client itself cuts results far below
 STASH_BATCH = 64  # entries a transaction: others wait no longer than that for their turn
 STASH_TARGET_MAX_CHARS = 200  # of a path or a command; enough to know it again
+SEE_SECONDS = 0.7  # of a hook's one second for what is new; what is left then goes on behind it
+
+# --- what the model is told after a compaction ---
+AFTER_MAX_CHARS = 1000  # it stands in the window from then on (FR-023: a kilobyte)
+AFTER_FAILED_MAX = 4  # the newest failures come first: they are what is asked for
+AFTER_TARGET_CHARS = 60
+
+# --- tiers of a live compaction ---
+FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon
+USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is

@@ -59,7 +59,8 @@ class HookInput(msgspec.Struct, frozen=True):
     session_id: str | None = None
     transcript_path: str | None = None
     agent_id: str | None = None
-    source: str | None = None  # of SessionStart: startup, resume, clear, compact
+    source: str | None = None  # of SessionStart: startup, resume, clear, fork, compact
+    reason: str | None = None  # of SessionEnd: clear, resume, ...
 
 
 def decode_request(body: bytes) -> AnyRequest:

@@ -1,0 +1,120 @@
+"""How far a live compaction goes: tier by tier, until the window has room again.
+
+recoverable, then stashed, then aggressive; there is no fourth: after that the built-in summary
+runs, with everything recallable. Where a session has come to, it stays (second specification,
+"When eliding is not enough").
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from lcc_sidecar.compaction import compact
+from lcc_sidecar.errors import LiveCompactionError
+from lcc_sidecar.limits import FULL_PERCENT, USUAL_WINDOW_TOKENS
+from lcc_sidecar.options import Options
+from lcc_sidecar.proof.stash import Stasher
+from lcc_sidecar.sidecar.index import SessionIndex
+from lcc_sidecar.sidecar.stashing import Hold
+from lcc_sidecar.stash.journal import TIERS, Pass, Tier
+from lcc_sidecar.transcript.model import Transcript
+
+Mode = Literal["lossless", "recoverable", "stashed"]
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """How full the client says that the window is, in tokens."""
+
+    tokens: int | None = None
+    window: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """What the window held before the pass and what it can hold, in tokens; None: not known."""
+
+    tokens: int | None
+    window: int
+
+    def is_full_without(self, freed: int) -> bool:
+        """Return whether the window is still too full once `freed` tokens are gone."""
+        if self.tokens is None:
+            return False
+        return 100 * (self.tokens - freed) > FULL_PERCENT * self.window
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a pass took out: notes by tool_use_id, and what the journal wants to know of it."""
+
+    mode: str
+    notes: Mapping[str, str]
+    tier: Tier = TIERS[0]
+    evidence: int = 0
+    cutoff: int | None = None
+    decided_through: str | None = None
+
+    def as_pass(self, trigger: str, before: int, after: int, elided: int) -> Pass:
+        """Return it as the journal records it; tokens before and after, results elided in all."""
+        numbers = (before, after, elided, self.evidence, self.cutoff)
+        return Pass(trigger, self.mode, self.tier, *numbers)
+
+
+NOTHING = Taken("lossless", {})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One try: the rules of a mode, with the session's stash behind it if there is one."""
+
+    mode: Mode
+    stasher: Stasher | None
+    tier: Tier | None = None
+
+    def take(self, transcript: Transcript, question: str, cwd: str | None) -> Taken:
+        """Run the pass. Raise LiveCompactionError if it does not hold its own contract."""
+        options = Options(question=question, rules_mode=self.mode, workspace_root=cwd)
+        done = compact(transcript, options, stasher=self.stasher)
+        if done.report["degraded"]:
+            raise LiveCompactionError("not_verified", "the pass did not hold its own contract")
+        return Taken(self.mode, done.notes, self.tier)
+
+
+def ladder(mode: Mode, hold: Hold | None, *, escalates: bool) -> Iterator[Step]:
+    """Yield the tries in order: from where the session has come to, or from the mode chosen.
+
+    Without a stash there is one: what only the stash could give back stays.
+    """
+    if mode == "lossless" or hold is None:
+        yield Step("lossless" if mode == "lossless" else "recoverable", None)
+        return
+    start = max(TIERS.index(mode), TIERS.index(hold.tier))
+    for tier in TIERS[start:] if escalates else TIERS[start : start + 1]:
+        yield Step(tier, hold.stasher, tier)
+
+
+def fill(usage: Usage | None, session: SessionIndex) -> Fill:
+    """Return how full the window is: as the client says, else as the last request was billed."""
+    tokens = usage.tokens if usage else None
+    window = usage.window if usage else None
+    return Fill(tokens or _billed(session), window or USUAL_WINDOW_TOKENS)
+
+
+def _billed(session: SessionIndex) -> int | None:
+    """Return the tokens of the newest request, as the session file has them."""
+    for row in reversed(session.rows.values()):
+        if row.type == "assistant" and not row.is_sidechain:
+            found = session.read(row)
+            return _sum(found.get("message")) if found else None
+    return None
+
+
+def _sum(message: Any) -> int | None:
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    counts = [usage.get(name) for name in names]
+    return sum(count for count in counts if isinstance(count, int)) or None
