@@ -4,7 +4,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
-from lcc_sidecar.near.start import command  # noqa: E402 - found only now
+from lcc_sidecar.near.start import command
 
 line, environment = command(*sys.argv[1:])
 os.execve(line[0], line, os.environ | environment)  # noqa: S606 - no shell, fixed words

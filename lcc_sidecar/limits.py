@@ -156,6 +156,7 @@ STASH_PAGE_BYTES = 8192  # a packed result has some kilobytes: few pages to foll
 STASH_ZSTD_LEVEL = 3  # 300 MB/s; the higher ones take twice the time for a tenth of the size
 STASH_BODY_MAX_BYTES = 64 * 1024 * 1024  # the client itself cuts results far below
 STASH_BATCH = 64  # entries a transaction: others wait no longer than that for their turn
+RECORDER_READ_BYTES = 256 * 1024  # read ahead; a line that is longer is held anyway
 STASH_TARGET_MAX_CHARS = 200  # of a path or a command; enough to know it again
 SEE_SECONDS = 0.7  # of a hook's one second for what is new; what is left then goes on behind it
 

@@ -81,7 +81,9 @@ def stashed_blocks(tool: str, count: int, body_id: str) -> str | None:
     if not _is_plain(tool, _PLAIN_TOOL):
         return None
     blocks = "block" if count == 1 else "blocks"
-    return f"[removed: {count} {blocks} of {tool} output; recall {short_id(body_id)} to get it back]"
+    return (
+        f"[removed: {count} {blocks} of {tool} output; recall {short_id(body_id)} to get it back]"
+    )
 
 
 def with_recall(note: str, body_id: str) -> str:

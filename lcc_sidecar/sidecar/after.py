@@ -1,4 +1,4 @@
-"""What the model is told right after a compaction: what left, and how to have it back word for word.
+"""What the model is told right after a compaction: what left, and how to have it back verbatim.
 
 It stands in the conversation from then on, so it is short (FR-023). Nothing is told where nothing
 left.

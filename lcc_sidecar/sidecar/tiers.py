@@ -71,7 +71,7 @@ class Step:
 
     mode: Mode
     stasher: Stasher | None
-    tier: Tier | None = None
+    tier: Tier = TIERS[0]
 
     def take(self, transcript: Transcript, question: str, cwd: str | None) -> Taken:
         """Run the pass. Raise LiveCompactionError if it does not hold its own contract."""
@@ -92,7 +92,7 @@ def ladder(mode: Mode, hold: Hold | None, *, escalates: bool) -> Iterator[Step]:
         return
     start = max(TIERS.index(mode), TIERS.index(hold.tier))
     for tier in TIERS[start:] if escalates else TIERS[start : start + 1]:
-        yield Step(tier, hold.stasher, tier)
+        yield Step("recoverable" if tier == "recoverable" else "stashed", hold.stasher, tier)
 
 
 def fill(usage: Usage | None, session: SessionIndex) -> Fill:

@@ -71,7 +71,9 @@ def note_pass(
         ),
     )
     if decided_through is not None:
-        db.execute("UPDATE sessions SET decided_through = ? WHERE n = ?", (decided_through, session))
+        db.execute(
+            "UPDATE sessions SET decided_through = ? WHERE n = ?", (decided_through, session)
+        )
 
 
 def passes_of(db: sqlite3.Connection, session_id: str) -> list[Pass]:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import msgspec
 
-from lcc_sidecar.limits import LINE_MAX_BYTES, READ_CHUNK_BYTES, STASH_BATCH
+from lcc_sidecar.limits import LINE_MAX_BYTES, RECORDER_READ_BYTES, STASH_BATCH
 from lcc_sidecar.policy import notes
 from lcc_sidecar.policy.credentials import is_credential_result
 from lcc_sidecar.policy.recalled import is_recall
@@ -56,7 +56,7 @@ class Recorder:
         the file cannot be read, StashError if the stash cannot be used.
         """
         with open_regular(self.path) as raw:
-            file = io.BufferedReader(cast("io.RawIOBase", raw), READ_CHUNK_BYTES)
+            file = io.BufferedReader(cast("io.RawIOBase", raw), RECORDER_READ_BYTES)
             at = self._start(os.fstat(raw.fileno()).st_size)
             file.seek(at)
             while True:
