@@ -140,3 +140,9 @@ MCP_WARNING_MAX_CHARS = 200
 MCP_ANSWER_MAX_CHARS = 20_000  # all that is bounded above makes less; a dense token is a character
 MCP_ERROR_MAX_CHARS = 600  # one sentence with a path in it
 KEPT_COMPACTIONS_MAX = 20  # files behind earlier answers; one is read right after its answer
+
+# --- words of the stash (what an index holds was made with these numbers) ---
+WORD_MAX_CHARS = 64  # a SHA-256 in hex; what is longer is found by its start
+WORDLESS_RUN_MIN_BYTES = 1000  # of base64's letters without a break: nobody writes that
+WORDS_OF_A_TEXT_MAX = 50_000  # a megabyte of log lines has some 30,000
+WORDS_TEXT_MAX_CHARS = 4_000_000  # half a second of work; the client itself cuts results far below
