@@ -2,9 +2,9 @@
 
 import os
 import re
+import stat
 
 from lcc_sidecar.limits import DISK_MAX_BYTES
-from lcc_sidecar.transcript.files import open_regular
 
 _NUMBERED = re.compile(r" *(\d{1,9})(\t|→)")
 
@@ -18,12 +18,8 @@ def has_changed(path: str, shown: str) -> bool:
     head = _NUMBERED.match(shown)
     if head is None or not os.path.isabs(path):
         return False
-    try:
-        with open_regular(path) as file:
-            data = file.read(DISK_MAX_BYTES + 1)
-    except (OSError, ValueError):  # ValueError: a NUL in the path
-        return False
-    if len(data) > DISK_MAX_BYTES:
+    data = _read(path)
+    if data is None:
         return False
     now = data.decode("utf-8", "surrogateescape").split("\n")
     first = int(head[1])
@@ -34,3 +30,16 @@ def has_changed(path: str, shown: str) -> bool:
         if not 1 <= first + offset <= len(now) or now[first + offset - 1].rstrip("\r") != line:
             return True
     return False
+
+
+def _read(path: str) -> bytes | None:
+    """Return a regular file's bytes, without waiting if it is something else."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with os.fdopen(os.open(path, flags), "rb", buffering=0) as file:
+            found = os.fstat(file.fileno())
+            if stat.S_ISREG(found.st_mode) and found.st_size <= DISK_MAX_BYTES:
+                return file.read(DISK_MAX_BYTES)
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        pass
+    return None

@@ -102,9 +102,9 @@ def by_seq(db: sqlite3.Connection, seq: int, session_id: str | None) -> Found:
 def by_call(db: sqlite3.Connection, tool_use_id: str, session_id: str | None) -> Found:
     """Return the result of a call; without a session the id has to name one body in all."""
     if session_id is not None:
-        scope, arguments = " AND session_id = ?", (tool_use_id, session_id)
+        scope, arguments = " AND session_id = ?", [tool_use_id, session_id]
     else:
-        scope, arguments = "", (tool_use_id,)
+        scope, arguments = "", [tool_use_id]
     rows = db.execute(
         f"{_ENTRY} WHERE tool_use_id = ?{scope} ORDER BY entries.n DESC LIMIT ?",
         (*arguments, CANDIDATES_SHOWN_MAX + 1),

@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, Protocol, cast
+from typing import Literal, Protocol
 
 from lcc_sidecar.limits import ID_SHOWN_DIGITS
 from lcc_sidecar.stash import lookup
@@ -175,7 +175,7 @@ def _recalled(entry: Found, found: tuple[str, Body], lines: str | None) -> Recal
         last=last,
         total=len(rows),
         data=body.data,
-        kind=cast("Literal['text', 'blocks']", body.kind),
+        kind=body.kind,
         media=content.media,
         notes=tuple(_notes(entry, content.text)),
     )

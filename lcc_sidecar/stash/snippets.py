@@ -47,14 +47,10 @@ def snippet(text: str, weights: Mapping[str, float]) -> Snippet:
     start, end = _lines_around(lowered, best)
     first = lowered.count("\n", 0, start)
     count = lowered.count("\n", start, end) + 1
-    lines = (
-        text[start:end].split("\n") if is_aligned else text.split("\n")[first : first + count]
-    )
+    lines = text[start:end].split("\n") if is_aligned else text.split("\n")[first : first + count]
     held = best - start  # in the first or the second line
-    if count > 1 and held > len(lines[0]):
-        cuts = [None, held - len(lines[0]) - 1]
-    else:
-        cuts = [held]
+    is_second = count > 1 and held > len(lines[0])
+    cuts = [None, held - len(lines[0]) - 1] if is_second else [held]
     return Snippet(
         tuple(
             Line(first + n + 1, _cut(line, at))

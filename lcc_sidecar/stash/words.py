@@ -40,16 +40,15 @@ def words_of(text: str) -> set[str]:
     """
     names, others = _distinct(text)
     found = set(names.replace("_", "").lower().split())
-    parted = [name for name in names.split() if not (name.isdigit() or _is_plain(name))]
-    found.update(" ".join(_parts(" ".join(parted))).split())
+    parted = [n for n in names.split() if not (n.islower() and n.isalpha()) and not n.isdigit()]
+    found.update(_parts(" ".join(parted)))
     for name in _names(others):
         if not _RUN.fullmatch(name):
             found.add(name.replace("_", "").lower())
         found.update(_parts(name))
     found.discard("")
-    long = [word for word in found if len(word) > WORD_MAX_CHARS]
-    found.difference_update(long)
-    found.update(word[:WORD_MAX_CHARS] for word in long)
+    if max(map(len, found), default=0) > WORD_MAX_CHARS:
+        found = {word[:WORD_MAX_CHARS] for word in found}
     if len(found) > WORDS_OF_A_TEXT_MAX:
         return set(sorted(found, key=lambda word: (len(word), word))[:WORDS_OF_A_TEXT_MAX])
     return found
@@ -77,7 +76,7 @@ def _distinct(text: str) -> tuple[str, list[str]]:
         half = WORDS_TEXT_MAX_CHARS // 2
         text = f"{text[:half]} {text[-half:]}"
     data = text.encode("utf-8", "surrogatepass")
-    if any(len(line) >= WORDLESS_RUN_MIN_BYTES for line in data.split(b"\n")):
+    if max(map(len, data.split(b"\n"))) >= WORDLESS_RUN_MIN_BYTES:
         data = _ENCODED.sub(b" ", data)
     runs = set(data.translate(_SPACED).split())
     if text.isascii():
@@ -85,10 +84,6 @@ def _distinct(text: str) -> tuple[str, list[str]]:
     ascii_runs = [run for run in runs if run.isascii()]
     others = runs.difference(ascii_runs)
     return b" ".join(ascii_runs).decode("ascii"), [run.decode("utf-8", "replace") for run in others]
-
-
-def _is_plain(name: str) -> bool:
-    return name.islower() and name.isalpha()
 
 
 def _parts(names: str) -> Iterable[str]:
