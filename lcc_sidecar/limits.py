@@ -168,3 +168,29 @@ AFTER_TARGET_CHARS = 60
 # --- tiers of a live compaction ---
 FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon
 USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is
+
+# --- words of the stash (what an index holds was made with these numbers) ---
+WORD_MAX_CHARS = 64  # a SHA-256 in hex; what is longer is found by its start
+WORDLESS_RUN_MIN_BYTES = 1000  # of base64's letters without a break: nobody writes that
+WORDS_OF_A_TEXT_MAX = 50_000  # a megabyte of log lines has some 30,000
+WORDS_TEXT_MAX_CHARS = 4_000_000  # half a second of work; the client itself cuts results far below
+
+# --- recall: what a search may cost; all of it is under 150 ms with 100,000 entries ---
+QUERY_WORDS_MAX = 16  # a sentence of an error; each more is another look into the index
+QUERY_ROWS_MAX = 2000  # entries of one word that are weighed, the newest; 0.2 us each
+QUERY_LONGER_WORDS_MAX = 8  # of the index that begin with what was asked
+QUERY_CANDIDATES_MAX = 100  # whose length and place are looked up
+SNIPPET_BODIES_MAX = 24  # that are unpacked and looked through
+SNIPPET_BYTES_MAX = 8 * 1024 * 1024  # of them all together; 16 words are looked for in each
+QUERY_HITS_MAX = 8  # shown; some 5,000 characters
+SNIPPET_LINES = 5
+SNIPPET_LINE_MAX_CHARS = 200
+SNIPPET_WINDOW_CHARS = 2000  # around a place in lines without end
+SNIPPET_WORDS_MAX = 4  # the rarest, at whose places a text is looked at
+SNIPPET_PLACES_MAX = 64  # of one word in one text
+
+# --- recall: references and answers ---
+ID_MIN_DIGITS = 12  # 48 bits: no two of a million bodies share them by chance
+CANDIDATES_SHOWN_MAX = 5  # bodies that an ambiguous id names
+RECALL_ANSWER_MAX_BYTES = 22_000  # to an agent; a token is a byte at least, and 25,000 are allowed
+RECALL_UP_TO_DATE_SECONDS = 2.0  # for the sidecar to read on; then what is there answers

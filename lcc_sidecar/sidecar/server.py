@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from lcc_sidecar import __version__
 from lcc_sidecar.errors import LccError, SidecarError
 from lcc_sidecar.limits import (
@@ -190,12 +192,12 @@ class Server:
         return answer
 
     def _recall(self, request: Recall) -> Reply:
-        asked = decode_as(request.payload, dict[str, Any])
-        if isinstance(asked.get("session"), str):
-            session = self._session_of(HookInput(session_id=asked["session"]))
-            if session is not None:
-                self._stashing.see(session, time.monotonic() + SEE_SECONDS)
-        return recall.answer(self._stashing.database(), asked)
+        asked = decode_as(request.payload, recall.Request)
+        session = self._session_of(HookInput(asked.session_id)) if asked.session_id else None
+        if session is not None:
+            self._stashing.see(session, time.monotonic() + SEE_SECONDS)
+        found = recall.answer(self._stashing.database(), asked)
+        return {"recalled": msgspec.to_builtins(found)}
 
     def _status(self, _: Status) -> Reply:
         sessions = self._sessions.all()

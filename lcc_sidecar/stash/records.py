@@ -133,8 +133,11 @@ def index(db: sqlite3.Connection, entry: int, session: int, text: str) -> None:
 
 
 def session_term(session: int) -> str:
-    """Return the one word under which a session's entries are found in the index."""
-    return f"s{session}"
+    """Return the one word under which a session's entries are found in the index.
+
+    No text holds it: § is in no word.
+    """
+    return f"§{session}"
 
 
 def _printable(target: str | None) -> str | None:
