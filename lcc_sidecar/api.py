@@ -72,6 +72,7 @@ class TranscriptCompactionRequest:
     workspace_root: str | None = _DEFAULT.workspace_root
     disk_check: bool = _DEFAULT.disk_check
     allow_command_pointers: bool = _DEFAULT.allow_command_pointers
+    stash_credentials: bool = _DEFAULT.stash_credentials
     tokens: Method = _DEFAULT.tokens
 
     def options(self) -> Options:
