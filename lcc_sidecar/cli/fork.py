@@ -3,6 +3,8 @@
 import os
 import shlex
 import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import click
 
@@ -10,10 +12,12 @@ from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
 from lcc_sidecar.cli.refused import RefusingCommand
 from lcc_sidecar.compaction import compact as run_pass
-from lcc_sidecar.errors import LccError
+from lcc_sidecar.errors import LccError, StashError
 from lcc_sidecar.forking import Original, read_original, write_copy
 from lcc_sidecar.options import Options, RulesMode, check
 from lcc_sidecar.output import check_targets, to_json, write_whole
+from lcc_sidecar.proof.session_stash import SessionStash
+from lcc_sidecar.stash.database import Database
 from lcc_sidecar.transcript.finding import find_session
 
 
@@ -22,9 +26,10 @@ from lcc_sidecar.transcript.finding import find_session
 @click.option("-q", "--question", default="", help="The goal: what it names is kept.")
 @click.option(
     "--rules-mode",
-    default="recoverable",
+    default="stashed",
     show_default=True,
     help="lossless: text that stands again later. recoverable: also what the disk gives back. "
+    "stashed: also what only the stash gives back, with lcc recall. "
     "lossy: EXPERIMENTAL, drops and trims what does not come back.",
 )
 @click.option(
@@ -51,16 +56,30 @@ def fork(
     root = os.path.abspath(workspace_root) if workspace_root else _there(original.folder)
     options = Options(question=question, rules_mode=rules_mode, workspace_root=root)
     check(options)
-    with progress_bar() as progress:
-        done = run_pass(original.document.transcript, options, progress)
+    session_id = str(uuid.uuid4())
+    with progress_bar() as progress, _stash_of(session_id, rules_mode) as stash:
+        done = run_pass(original.document.transcript, options, progress, stasher=stash)
     print_receipt(done.report, title=f"fork of {os.path.basename(path)}")
     if report:
         write_whole(report, to_json(done.report))
     if not done.notes and not done.dropped:
         raise LccError("nothing can go, so no copy was made; the session stays as it is")
-    session_id = str(uuid.uuid4())
     click.echo(_how_to_open(original, session_id, write_copy(original, done, session_id)))
     _warn(original)
+
+
+@contextmanager
+def _stash_of(session_id: str, rules_mode: RulesMode) -> Iterator[SessionStash | None]:
+    """Give the stash as the copy's session has it; none if it cannot be used but is not needed."""
+    try:
+        database = Database()
+    except StashError:
+        if rules_mode == "stashed":
+            raise
+        yield None
+        return
+    with closing(database):
+        yield SessionStash(database, session_id)
 
 
 def _there(folder: str | None) -> str | None:

@@ -2,12 +2,15 @@
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lcc_sidecar.forking import read_original
+from lcc_sidecar.stash import objects, records
+from lcc_sidecar.stash.database import Database
 from tests.build import Session, lines, numbered, tool_use
 from tests.cli.test_cli import lcc
 
@@ -189,8 +192,38 @@ def test_a_session_of_which_nothing_can_go_is_not_copied(world: Path, isolated_h
     original = put(isolated_home, folder, story(folder).data())
     (folder / "a.py").unlink()
 
-    assert "no copy was made" in lcc("fork", original, check=1).stderr
+    done = lcc("fork", original, "--rules-mode", "recoverable", check=1)
+
+    assert "no copy was made" in done.stderr
     assert [path.name for path in original.parent.iterdir()] == [original.name]
+
+
+def test_what_only_the_stash_gives_back_goes_there_under_the_copys_id(
+    world: Path, isolated_home: Path
+):
+    folder = world / "my project"
+    original = put(isolated_home, folder, story(folder).data())
+    (folder / "a.py").unlink()
+
+    lcc("fork", original)
+
+    copy = copy_of(original)
+    [content] = [
+        row["message"]["content"][0]["content"]
+        for row in rows_of(copy)
+        if row["type"] == "user" and "recall" in str(row["message"]["content"])
+    ]
+    note = re.fullmatch(r"\[removed: .*; recall ([0-9a-f]{24}) to get it back\]", content)
+    assert note
+    with (
+        closing(Database(isolated_home / "lcc/state/stash/stash.db")) as stash,
+        stash.reading() as db,
+    ):
+        number = records.session_number(db, copy.stem)
+        [key] = db.execute("SELECT object FROM pointers WHERE session = ?", (number,)).fetchone()
+        [found] = db.execute("SELECT id FROM objects WHERE n = ?", (key,)).fetchone()
+        assert found.hex().startswith(note[1])
+        assert objects.read(db, found).text == numbered(TEXT)
 
 
 def test_what_the_client_will_not_find_is_said(world: Path):
