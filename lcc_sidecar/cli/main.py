@@ -15,6 +15,7 @@ _VERBS = {
     "doctor": "check the installation, one line a check",
     "drill": "follow every pointer of a compaction and compare bytes",
     "explain": "show what a report says was done, and why",
+    "fork": "make a compacted copy of a session, to be opened with claude --resume",
     "mcp": "serve an agent the same as tools (Model Context Protocol, stdio)",
     "sidecar": "start, stop and look at the sidecar",
     "verify": "hold a compaction to its contract",
