@@ -7,7 +7,7 @@ runs, with everything recallable. Where a session has come to, it stays (second 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from lcc_sidecar.proof.stash import Stasher
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.stashing import Hold
 from lcc_sidecar.stash.journal import TIERS, Pass, Tier
+from lcc_sidecar.transcript.billed import billed_in
 from lcc_sidecar.transcript.model import Transcript
 
 Mode = Literal["lossless", "recoverable", "stashed"]
@@ -106,15 +107,5 @@ def _billed(session: SessionIndex) -> int | None:
     """Return the tokens of the newest request, as the session file has them."""
     for row in reversed(session.rows.values()):
         if row.type == "assistant" and not row.is_sidechain:
-            found = session.read(row)
-            return _sum(found.get("message")) if found else None
+            return billed_in(session.read(row))
     return None
-
-
-def _sum(message: Any) -> int | None:
-    usage = message.get("usage") if isinstance(message, dict) else None
-    if not isinstance(usage, dict):
-        return None
-    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    counts = [usage.get(name) for name in names]
-    return sum(count for count in counts if isinstance(count, int)) or None
