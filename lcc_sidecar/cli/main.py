@@ -16,6 +16,7 @@ _VERBS = {
     "drill": "follow every pointer of a compaction and compare bytes",
     "explain": "show what a report says was done, and why",
     "mcp": "serve an agent the same as tools (Model Context Protocol, stdio)",
+    "recall": "give back what once stood in a session, word for word",
     "sidecar": "start, stop and look at the sidecar",
     "verify": "hold a compaction to its contract",
 }
