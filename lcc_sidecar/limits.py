@@ -193,4 +193,5 @@ SNIPPET_PLACES_MAX = 64  # of one word in one text
 ID_MIN_DIGITS = 12  # 48 bits: no two of a million bodies share them by chance
 CANDIDATES_SHOWN_MAX = 5  # bodies that an ambiguous id names
 RECALL_ANSWER_MAX_BYTES = 22_000  # to an agent; a token is a byte at least, and 25,000 are allowed
+RECALL_TARGET_MAX_CHARS = 80  # of a path or command in one line about an entry
 RECALL_UP_TO_DATE_SECONDS = 2.0  # for the sidecar to read on; then what is there answers

@@ -18,6 +18,7 @@ _VERBS = {
     "explain": "show what a report says was done, and why",
     "fork": "make a compacted copy of a session, to be opened with claude --resume",
     "mcp": "serve an agent the same as tools (Model Context Protocol, stdio)",
+    "recall": "give back what once stood in a session, word for word",
     "sidecar": "start, stop and look at the sidecar",
     "tier": "show how far a session's compactions go by now, or reset it",
     "verify": "hold a compaction to its contract",

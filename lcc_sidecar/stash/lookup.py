@@ -65,8 +65,8 @@ def by_id(db: sqlite3.Connection, written: str, session_id: str | None) -> Found
     ).fetchall()
     if not objects:
         raise UnknownReferenceError(
-            f"nothing with the id {prefix} is in the stash: compare it with the note, or search "
-            "with a query"
+            f"nothing with the id {prefix} is in the stash, or no longer: compare it with the "
+            "note, or search with a query"
         )
     if len(objects) > 1:
         shown = ", ".join(found.hex()[:RECALL_ID_DIGITS] for _, found in objects)
@@ -125,7 +125,10 @@ def by_call(db: sqlite3.Connection, tool_use_id: str, session_id: str | None) ->
 def session_number(db: sqlite3.Connection, session_id: str | None) -> int:
     """Return the number of a session that is known. Raise NoSessionError."""
     if session_id is None:
-        raise NoSessionError("it is not known which session this is: name it (session id)")
+        raise NoSessionError(
+            "it is not known which session this is: name it, `echo $CLAUDE_CODE_SESSION_ID` "
+            "in the session's Bash shows its id"
+        )
     number = records.session_number(db, session_id)
     if number is None:
         raise NoSessionError(f"nothing of a session {session_id[:80]!r} is in the stash")

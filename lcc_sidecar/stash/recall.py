@@ -72,9 +72,10 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What a query found, the best first."""
+    """What a query found, the best first; in every session, if `session_id` is None."""
 
     query: str
+    session_id: str | None
     hits: tuple[Hit, ...]
 
 
@@ -113,7 +114,7 @@ def _found(db: sqlite3.Connection, query: str, session_id: str | None) -> Hits:
             f"nothing in the stash answers {query[:80]!r}: try fewer words, or words that must "
             "have stood in the text itself"
         )
-    return Hits(query, tuple(hits))
+    return Hits(query, session_id, tuple(hits))
 
 
 def _entry(db: sqlite3.Connection, request: Request) -> Found:

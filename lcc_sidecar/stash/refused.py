@@ -17,7 +17,7 @@ RecallError
 
 from typing import ClassVar
 
-from lcc_sidecar.errors import LccError
+from lcc_sidecar.errors import LccError, UsageError
 
 
 class RecallError(LccError):
@@ -26,11 +26,11 @@ class RecallError(LccError):
     kind: ClassVar[str]
 
 
-class MalformedReferenceError(RecallError):
+class MalformedReferenceError(RecallError, UsageError):
     kind = "malformed_reference"
 
 
-class PrefixTooShortError(RecallError):
+class PrefixTooShortError(RecallError, UsageError):
     kind = "prefix_too_short"
 
 

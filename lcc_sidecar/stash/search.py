@@ -32,7 +32,7 @@ _K1, _B = 1.2, 0.75  # BM25's usual numbers: how fast repetition and length stop
 
 _CANDIDATE = """
 SELECT entries.n, entries.chars, entries.object, objects.id, sessions.session_id, entries.seq,
-  entries.kind, entries.tool, entries.target, entries.is_error, entries.lines
+  entries.kind, entries.tool, entries.target, entries.is_error, entries.lines, sessions.recall_off
 FROM entries JOIN objects ON objects.n = entries.object JOIN sessions ON sessions.n = session
 WHERE entries.n IN ({marks})
 """
@@ -40,11 +40,14 @@ WHERE entries.n IN ({marks})
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entry that answers a query. `id` is the body's SHA-256 in hex; `lines` all it has."""
+    """One entry that answers a query. `id` is the body's SHA-256 in hex; `lines` all it has.
+
+    `seq` is None where recall by number is off.
+    """
 
     id: str
     session_id: str
-    seq: int
+    seq: int | None
     kind: str
     tool: str | None
     target: str | None
@@ -66,6 +69,7 @@ class _Candidate:
     target: str | None
     is_error: int
     lines: int
+    recall_off: str | None
 
 
 def search(db: sqlite3.Connection, query: str, session: int | None = None) -> list[Hit]:
@@ -217,7 +221,7 @@ def _hit(candidate: _Candidate, shown: Snippet) -> Hit:
     return Hit(
         candidate.id.hex(),
         candidate.session_id,
-        candidate.seq,
+        candidate.seq if candidate.recall_off is None else None,
         candidate.kind,
         candidate.tool,
         candidate.target,
