@@ -7,6 +7,7 @@ LccError
 ├── SettingsError        a settings file that cannot be used
 ├── InstallError         a step of the installation that failed
 ├── JudgeError           a judge's request that brought no answer; never leaves the pass
+├── StashError           the stash cannot be read or written
 ├── LiveCompactionError  a live conversation that has to be left to the client's own summary
 └── SidecarError         the sidecar did not answer as agreed
     └── SidecarUnreachableError   nobody answers on the socket
@@ -31,6 +32,10 @@ class UsageError(LccError):
 
 class JudgeError(LccError):
     """A request to a judge that brought no answer; the message is safe to show and to keep."""
+
+
+class StashError(LccError):
+    """The stash cannot be used, or does not hold what it should; the message names the place."""
 
 
 class SettingsError(LccError):

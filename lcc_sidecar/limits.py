@@ -25,6 +25,13 @@ LOSSY_TRIM_HEAD_CHARS = 1000
 LOSSY_TRIM_TAIL_CHARS = 1000
 WHOLE_READ_MAX_LINES = 2000  # where the client's Read stops if no range is asked for
 
+# --- stash pointers ---
+PATH_MAX_CHARS = 4096  # Linux opens no longer one; what a credential file's name is looked for in
+RECALL_ID_DIGITS = 24  # of a body's 64, in notes: 96 bits; nobody finds two bodies that share them
+# Of a result that goes into the stash. On 18 published sessions with 20 calls or more, laid out:
+# TABLE
+STASH_FLOOR_CHARS = 1000
+
 # --- reading session files ---
 TRANSCRIPT_MAX_BYTES = 1 << 30  # ten times the largest session seen; it is held in memory
 LOOK_AT_LINES = 20  # that tell a session file from a JSON document; publishers add comment lines
@@ -155,3 +162,10 @@ ARTIFACT_PATTERNS_MAX = 16
 ARTIFACT_PATTERN_MAX_CHARS = 200
 MARKER_TOOL_MAX_CHARS = 128  # the longest name that the provider takes
 CONFIG_MAX_BYTES = 1024 * 1024  # a config file has some hundred bytes
+# --- stash ---
+STASH_BUSY_SECONDS = 5.0  # how long a writer waits for another one; a batch takes some 100 ms
+STASH_PAGE_BYTES = 8192  # a packed result has some kilobytes: few pages to follow
+STASH_ZSTD_LEVEL = 3  # 300 MB/s; the higher ones take twice the time for a tenth of the size
+STASH_BODY_MAX_BYTES = 64 * 1024 * 1024  # the client itself cuts results far below
+STASH_BATCH = 64  # entries a transaction: others wait no longer than that for their turn
+STASH_TARGET_MAX_CHARS = 200  # of a path or a command; enough to know it again

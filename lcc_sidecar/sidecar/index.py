@@ -7,16 +7,15 @@ file is the truth: it is compared with what was read before, and read anew if it
 
 import json
 import os
-import stat
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
 from lcc_sidecar.limits import ANCHOR_BYTES, LINE_MAX_BYTES, READ_CHUNK_BYTES
+from lcc_sidecar.transcript.files import open_regular
 from lcc_sidecar.transcript.rows import NOT_A_ROW, decode_object, decode_row
 
 _INDEXED_TYPES = frozenset({"user", "assistant", "attachment", "system", "queue-operation"})
@@ -88,7 +87,7 @@ class SessionIndex:
 
         Raise OSError if the file cannot be read; what is known then stays as it was.
         """
-        with _open_regular(self.path) as file:
+        with open_regular(self.path) as file:
             found = os.fstat(file.fileno())
             state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
             if state == self._seen:
@@ -111,7 +110,7 @@ class SessionIndex:
     def read(self, row: IndexedRow) -> dict[str, Any] | None:
         """Return what stands at a row's place in the file, decoded; None if that is no object."""
         try:
-            with _open_regular(self.path) as file:
+            with open_regular(self.path) as file:
                 found = decode_object(_bytes_at(file, row.offset, row.length))
         except OSError:
             return None
@@ -122,7 +121,7 @@ class SessionIndex:
 
         Raise OSError if the file cannot be read.
         """
-        with _open_regular(self.path) as file:
+        with open_regular(self.path) as file:
             for uuid in uuids:
                 row = self.rows.get(uuid)
                 yield _bytes_at(file, row.offset, row.length) if row else None
@@ -220,16 +219,6 @@ class SessionIndex:
         if row is None or not _is_whole(line):
             self.damaged += 1
         return None if row is NOT_A_ROW else row
-
-
-@contextmanager
-def _open_regular(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file for reading, without waiting if it is something else."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags), "rb", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(f"{path} is no regular file")
-        yield file
 
 
 def _kind_of(block: Any) -> str:

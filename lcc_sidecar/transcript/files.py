@@ -4,8 +4,10 @@ import json
 import os
 import stat
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
@@ -118,6 +120,16 @@ def decode_json(data: bytes) -> Any:
         ) from None
     except (ValueError, RecursionError) as error:
         raise TranscriptError(f"a JSON document that cannot be decoded: {error}") from None
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file for reading, without waiting if it is something else."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags), "rb", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{path} is no regular file")
+        yield file
 
 
 def read_file(path: str) -> bytes:

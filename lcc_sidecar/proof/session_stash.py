@@ -1,0 +1,87 @@
+"""The stash as a pass uses it: bodies written, synced, read back and hashed; then named."""
+
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from lcc_sidecar.errors import StashError
+from lcc_sidecar.proof.stash import Stashed
+from lcc_sidecar.stash import objects, records
+from lcc_sidecar.stash.database import Database
+from lcc_sidecar.stash.objects import Body
+from lcc_sidecar.stash.recording import entry_of
+from lcc_sidecar.transcript.model import Pair
+
+
+class SessionStash:
+    """A Stasher for the results of one session; without one, for a file compacted by hand."""
+
+    def __init__(self, database: Database, session_id: str | None = None) -> None:
+        self._database = database
+        self._session_id = session_id
+
+    def stash(self, pairs: Sequence[Pair]) -> Mapping[str, Stashed]:
+        """Return what is in the stash for good by now, by tool_use_id.
+
+        Raise StashError where the stash cannot be used at all.
+        """
+        bodies = {pair.call.id: Body.of_text(pair.result.text) for pair in pairs}
+        fit = [pair for pair in pairs if bodies[pair.call.id].is_fit]
+        with self._database.writing() as db:
+            seqs = self._write(db, fit, bodies)
+        kept = self.read_back(bodies[pair.call.id] for pair in fit)
+        return {
+            pair.call.id: Stashed(bodies[pair.call.id].id.hex(), seqs.get(pair.call.id))
+            for pair in fit
+            if bodies[pair.call.id].id in kept
+        }
+
+    def keep(self, body: Body) -> str | None:
+        """Return the id of a body that is in the stash for good by now; None if it cannot be."""
+        if not body.is_fit:
+            return None
+        with self._database.writing() as db:
+            self._point(db, self._session(db), body)
+        return body.id.hex() if self.read_back([body]) else None
+
+    def read_back(self, bodies: Iterable[Body]) -> set[bytes]:
+        """Return the ids of the bodies that the file really holds; damaged ones are mended."""
+        wanted = {body.id: body for body in bodies}
+        bad = [body for key, body in wanted.items() if not self._holds(key)]
+        if bad:
+            with self._database.writing() as db:
+                objects.mend(db, bad)
+        return {key for key in wanted if self._holds(key)}
+
+    def _holds(self, object_id: bytes) -> bool:
+        with self._database.reading() as db:
+            try:
+                return objects.read(db, object_id) is not None
+            except StashError:
+                return False
+
+    def _write(
+        self, db: sqlite3.Connection, pairs: Sequence[Pair], bodies: Mapping[str, Body]
+    ) -> dict[str, int]:
+        """Write bodies, who relies on them, and what the session held; return the seqs."""
+        session = self._session(db)
+        for pair in pairs:
+            self._point(db, session, bodies[pair.call.id])
+        if session == records.NO_SESSION:
+            return {}
+        seqs = records.record(db, session, map(entry_of, pairs))
+        if records.recall_off(db, session):
+            return {}
+        return {pair.call.id: seq for pair, seq in zip(pairs, seqs, strict=True)}
+
+    def _session(self, db: sqlite3.Connection) -> int:
+        if self._session_id is None:
+            return records.NO_SESSION
+        return records.open_session(db, self._session_id)
+
+    def _point(self, db: sqlite3.Connection, session: int, body: Body) -> None:
+        db.execute(
+            "INSERT INTO pointers(session, object, pointed_at) VALUES (?1, ?2, ?3) "
+            "ON CONFLICT DO UPDATE SET pointed_at = ?3",
+            (session, objects.put(db, body), time.time()),
+        )

@@ -1,0 +1,97 @@
+"""Bodies in the stash: content-addressed, compressed, read back before anybody relies on them."""
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import xxhash
+import zstandard
+
+from lcc_sidecar.errors import StashError
+from lcc_sidecar.limits import STASH_BODY_MAX_BYTES, STASH_ZSTD_LEVEL
+
+Kind = Literal["text", "blocks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a result held: its text, or (`blocks`) the JSON of content that is more than text."""
+
+    data: bytes
+    kind: Kind = "text"
+
+    @classmethod
+    def of_text(cls, text: str) -> "Body":
+        return cls(text.encode("utf-8", "surrogatepass"))  # half an emoji is real (FR-051)
+
+    @property
+    def id(self) -> bytes:
+        """Return the SHA-256 of the bytes: 32 bytes, in hex what people and notes see."""
+        return hashlib.sha256(self.data).digest()
+
+    @property
+    def is_fit(self) -> bool:
+        """Return whether the stash takes it: any but a giant."""
+        return len(self.data) <= STASH_BODY_MAX_BYTES
+
+    @property
+    def xxh3(self) -> bytes:
+        return xxhash.xxh3_128_digest(self.data)
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "surrogatepass")
+
+
+def put(db: sqlite3.Connection, body: Body) -> int:
+    """Return the number of the object that holds `body`, written now if it is not there.
+
+    Call it inside a transaction. Raise StashError for a body that is too large to be kept.
+    """
+    if not body.is_fit:
+        raise StashError(f"a result of {len(body.data)} bytes is too large for the stash")
+    found = db.execute("SELECT n FROM objects WHERE id = ?", (body.id,)).fetchone()
+    if found:
+        return int(found[0])
+    packed = zstandard.ZstdCompressor(level=STASH_ZSTD_LEVEL).compress(body.data)
+    made = db.execute(
+        "INSERT INTO objects(id, xxh3, kind, size, packed, stashed_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (body.id, body.xxh3, body.kind, len(body.data), packed, time.time()),
+    )
+    return int(made.lastrowid or 0)
+
+
+def read(db: sqlite3.Connection, object_id: bytes) -> Body | None:
+    """Return the body of an id, hash-checked; None if there is none.
+
+    Raise StashError if the bytes are not those that the id names.
+    """
+    row = db.execute("SELECT packed, size, kind FROM objects WHERE id = ?", (object_id,)).fetchone()
+    if row is None:
+        return None
+    body = unpacked(*row)
+    if body is None or body.id != object_id:
+        raise StashError(f"the stash's bytes of {object_id.hex()[:24]} are damaged")
+    return body
+
+
+def unpacked(packed: bytes, size: int, kind: Kind) -> Body | None:
+    """Return a body out of its compressed bytes; None if they are none."""
+    try:
+        data = zstandard.ZstdDecompressor().decompress(packed, max_output_size=size)
+    except zstandard.ZstdError:
+        return None
+    return Body(data, kind)
+
+
+def mend(db: sqlite3.Connection, bodies: Iterable[Body]) -> None:
+    """Write bodies anew whose bytes in the stash were damaged. Call it inside a transaction."""
+    for body in bodies:
+        packed = zstandard.ZstdCompressor(level=STASH_ZSTD_LEVEL).compress(body.data)
+        db.execute(
+            "UPDATE objects SET packed = ?, size = ?, kind = ? WHERE id = ?",
+            (packed, len(body.data), body.kind, body.id),
+        )

@@ -1,0 +1,149 @@
+"""Write down what a session file holds, at first sight and as it grows.
+
+What is written down cannot be lost any more: not to the client's own clearing of old results, not
+to a summary, not to its cleanup of old files (FR-067, FR-102). The file is only read.
+"""
+
+import io
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from lcc_sidecar.limits import LINE_MAX_BYTES, READ_CHUNK_BYTES, STASH_BATCH
+from lcc_sidecar.policy import notes
+from lcc_sidecar.stash import records
+from lcc_sidecar.stash.database import Database
+from lcc_sidecar.stash.objects import Body
+from lcc_sidecar.stash.records import Entry
+from lcc_sidecar.transcript.files import open_regular
+from lcc_sidecar.transcript.messages_json import result_text
+from lcc_sidecar.transcript.model import Pair, ToolCall
+from lcc_sidecar.transcript.rows import Row, decode_row
+
+_TARGETS = ("file_path", "path", "notebook_path", "command", "cmd", "pattern", "url", "query")
+_CLEARED = "[Old tool result content"  # what the client puts where it cleared a result
+
+
+def entry_of(pair: Pair) -> Entry:
+    """Return a pair's result as the stash writes it down."""
+    return _result(pair.call, Body.of_text(pair.result.text), is_error=pair.result.is_error)
+
+
+@dataclass
+class Recorder:
+    """Follows one session's file; `allows_credentials` keeps what looks like a credential, too."""
+
+    database: Database
+    session_id: str
+    path: Path
+    allows_credentials: bool = False
+    _calls: dict[str, tuple[int, ToolCall]] = field(default_factory=dict)  # that wait for a result
+    _read_to: int | None = None
+
+    def catch_up(self, until: float | None = None) -> bool:
+        """Write down what the file has gained; return whether that is all of it.
+
+        `until` (of `time.monotonic`) is when to leave the rest for the next time. Raise OSError if
+        the file cannot be read, StashError if the stash cannot be used.
+        """
+        with open_regular(self.path) as raw:
+            file = io.BufferedReader(cast("io.RawIOBase", raw), READ_CHUNK_BYTES)
+            at = self._start(os.fstat(raw.fileno()).st_size)
+            file.seek(at)
+            while True:
+                entries: list[Entry] = []
+                while len(entries) < STASH_BATCH:
+                    line = file.readline(LINE_MAX_BYTES)
+                    if not line.endswith(b"\n"):
+                        self._write(entries, at)
+                        return True
+                    entries += self._entries(line, at)
+                    at += len(line)
+                self._write(entries, at)
+                if until is not None and time.monotonic() > until:
+                    return False
+
+    def _start(self, size: int) -> int:
+        if self._read_to is None:
+            with self.database.reading() as db:
+                row = db.execute(
+                    "SELECT read_to FROM sessions WHERE session_id = ? AND transcript_path = ?",
+                    (self.session_id, str(self.path)),
+                ).fetchone()
+            self._read_to = row[0] if row else 0
+        if size < self._read_to:  # cut or replaced: what is known already is passed over
+            self._read_to = 0
+            self._calls.clear()
+        return self._read_to
+
+    def _write(self, entries: list[Entry], at: int) -> None:
+        if at == self._read_to:
+            return
+        with self.database.writing() as db:
+            session = records.open_session(db, self.session_id, str(self.path))
+            records.record(db, session, entries)
+            # A process that goes on from here has to see the calls that wait for their results.
+            waiting = min((place for place, _ in self._calls.values()), default=at)
+            db.execute("UPDATE sessions SET read_to = ? WHERE n = ?", (waiting, session))
+        self._read_to = at
+
+    def _entries(self, line: bytes, at: int) -> Iterator[Entry]:
+        row = decode_row(line.rstrip(b"\r\n"))
+        if row is None or row.is_sidechain or row.is_meta or row.is_compact_summary:
+            return
+        if row.attachment is not None and row.attachment.type == "queued_command":
+            yield from _queued(line)  # typed while the model worked: no row of its own
+        content = row.message.content if row.message else None
+        if row.type in ("user", "assistant"):
+            yield from self._of_content(row, content, at)
+
+    def _of_content(self, row: Row, content: Any, at: int) -> Iterator[Entry]:
+        kind: records.Kind = "user" if row.type == "user" else "assistant"
+        if isinstance(content, str) and content.strip():
+            yield Entry(kind, Body.of_text(content))
+        for block in content if isinstance(content, list) else ():
+            match block:
+                case {"type": "text", "text": str(text)} if text.strip():
+                    yield Entry(kind, Body.of_text(text))
+                case {"type": "tool_use", "id": str(call_id)}:
+                    arguments = block.get("input")
+                    arguments = arguments if isinstance(arguments, dict) else {}
+                    call = ToolCall(call_id, str(block.get("name") or "tool"), arguments, row.cwd)
+                    self._calls[call_id] = (at, call)
+                case {"type": "tool_result", "tool_use_id": str(call_id)}:
+                    _, call = self._calls.pop(call_id, (at, ToolCall(call_id, "tool", {}, row.cwd)))
+                    body = body_of(block.get("content"))
+                    if body is not None:
+                        is_error = block.get("is_error") is True
+                        yield _result(call, body, is_error=is_error)
+
+
+def body_of(content: Any) -> Body | None:
+    """Return what the stash keeps of a result's content; None for what is a stub or a note."""
+    text, media = result_text(content, "content")
+    if media:
+        return Body(msgspec.json.encode(content, order="sorted"), "blocks")
+    return None if notes.is_note(text) or text.startswith(_CLEARED) else Body.of_text(text)
+
+
+def _result(call: ToolCall, body: Body, *, is_error: bool) -> Entry:
+    return Entry(
+        "result",
+        body,
+        call.id,
+        call.tool,
+        next((v for key in _TARGETS if isinstance(v := call.input.get(key), str) and v), None),
+        is_error=is_error,
+    )
+
+
+def _queued(line: bytes) -> Iterator[Entry]:
+    row = msgspec.json.decode(line)
+    prompt = row["attachment"].get("prompt")
+    if isinstance(prompt, str) and prompt.strip():
+        yield Entry("user", Body.of_text(prompt))

@@ -1,0 +1,144 @@
+"""What a session held, numbered in its order: the texts of person and model, and every result.
+
+A number never changes and is never given twice: the first text that stood under a call's id counts,
+whatever the client or a compaction puts in its place later (FR-102).
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from lcc_sidecar.limits import STASH_TARGET_MAX_CHARS
+from lcc_sidecar.stash import objects
+from lcc_sidecar.stash.objects import Body
+from lcc_sidecar.stash.words import words_of
+
+NO_SESSION = 0  # stands for whoever has no session: a file that was compacted by hand
+
+Kind = Literal["user", "assistant", "result"]
+State = Literal["stashed", "withheld", "collected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that a session held.
+
+    `target` is what a call was about: a path, a command. `is_withheld`: it looks like a credential
+    and is not kept. `is_indexed`: a search may find it; not what a recall gave back.
+    """
+
+    kind: Kind
+    body: Body
+    tool_use_id: str | None = None
+    tool: str | None = None
+    target: str | None = None
+    is_error: bool = False
+    is_withheld: bool = False
+    is_indexed: bool = True
+
+
+def session_number(db: sqlite3.Connection, session_id: str) -> int | None:
+    found = db.execute("SELECT n FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return int(found[0]) if found else None
+
+
+def open_session(
+    db: sqlite3.Connection, session_id: str, transcript_path: str | None = None
+) -> int:
+    """Return a session's number, made now if it is new. Call it inside a transaction."""
+    db.execute(
+        "INSERT INTO sessions(session_id, transcript_path, seen_at) VALUES (?1, ?2, ?3) "
+        "ON CONFLICT(session_id) DO UPDATE SET seen_at = ?3, "
+        "transcript_path = coalesce(?2, transcript_path)",
+        (session_id, transcript_path, time.time()),
+    )
+    number = session_number(db, session_id)
+    assert number is not None  # noqa: S101 - it has just been written
+    return number
+
+
+def recall_off(db: sqlite3.Connection, session: int) -> str | None:
+    """Return why recall by number is off in a session; None if it is on."""
+    found = db.execute("SELECT recall_off FROM sessions WHERE n = ?", (session,)).fetchone()
+    return found[0] if found else None
+
+
+def record(db: sqlite3.Connection, session: int, entries: Iterable[Entry]) -> list[int]:
+    """Write down what a session held, in its order; return the number (seq) of each.
+
+    What is there already keeps its number: a result by its call's id, words by their text. Call it
+    inside a transaction.
+    """
+    newest = db.execute("SELECT max(seq) FROM entries WHERE session = ?", (session,)).fetchone()[0]
+    following = (newest or 0) + 1
+    numbers = []
+    for entry in entries:
+        seq = _known(db, session, entry)
+        if seq is None:
+            seq, following = following, following + 1
+            _insert(db, session, seq, entry)
+        numbers.append(seq)
+    return numbers
+
+
+def _known(db: sqlite3.Connection, session: int, entry: Entry) -> int | None:
+    if entry.kind == "result":
+        row = db.execute(
+            "SELECT seq FROM entries WHERE session = ? AND tool_use_id = ?",
+            (session, entry.tool_use_id),
+        ).fetchone()
+    else:  # a compaction writes the same words down anew
+        row = db.execute(
+            "SELECT seq FROM entries WHERE session = ? AND xxh3 = ? AND kind = ?",
+            (session, entry.body.xxh3, entry.kind),
+        ).fetchone()
+    return int(row[0]) if row else None
+
+
+def _insert(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> None:
+    body = entry.body
+    is_kept = body.is_fit and not entry.is_withheld
+    text = body.text if body.kind == "text" else ""
+    is_indexed = is_kept and entry.is_indexed
+    made = db.execute(
+        "INSERT INTO entries(session, seq, kind, state, object, xxh3, tool_use_id, tool, target,"
+        " is_error, chars, lines, is_indexed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            session,
+            seq,
+            entry.kind,
+            "stashed" if is_kept else "withheld",
+            objects.put(db, body) if is_kept else None,
+            body.xxh3,
+            entry.tool_use_id,
+            entry.tool,
+            _printable(entry.target),
+            entry.is_error,
+            len(text),
+            text.count("\n") + 1,
+            is_indexed,
+        ),
+    )
+    if is_indexed:
+        index(db, int(made.lastrowid or 0), session, f"{entry.target or ''}\n{text}")
+
+
+def index(db: sqlite3.Connection, entry: int, session: int, text: str) -> None:
+    db.execute(
+        "INSERT INTO words(rowid, session, body) VALUES (?, ?, ?)",
+        (entry, session_term(session), " ".join(words_of(text))),
+    )
+
+
+def session_term(session: int) -> str:
+    """Return the one word under which a session's entries are found in the index."""
+    return f"s{session}"
+
+
+def _printable(target: str | None) -> str | None:
+    if target is None:
+        return None
+    line = "".join(char if char.isprintable() else " " for char in target[:STASH_TARGET_MAX_CHARS])
+    return " ".join(line.split())
