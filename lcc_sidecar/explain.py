@@ -14,6 +14,7 @@ from lcc_sidecar.transcript.files import decode_json, read_file
 
 LARGEST_SHOWN = 5
 _JUDGES = ("jev", "laya", "auto")
+_NO_HINT = ("stashed", "lossy")
 
 WENT = {
     "replace_disk_verified": "re-read from disk; content verified",
@@ -21,6 +22,7 @@ WENT = {
     "recoverable_read_only_command": "re-run a read-only command",
     "identical_output_kept_later": "identical output kept later",
     "output_lines_of_later": "lines of an output kept later",
+    "stashed": "in the stash; recall brings it back",
     "judged_call_needed": "judged: the call matters, its output no more; trimmed",
     "large_old_output_trimmed": "large and old; head and tail left (lossy)",
     "stale_read_far_from_recent_work": "a read far from the recent work; dropped (lossy)",
@@ -30,8 +32,10 @@ WENT = {
 STAYED = {
     "already_trimmed": "trimmed before",
     "already_a_pointer": "already a pointer",
+    "below_stash_floor": "too small for the stash",
     "call_before_latest_error": "the call before the latest error",
     "command_output_changed_later": "a later call may have changed the output",
+    "credential_file": "looks like a credential file; kept out of the stash",
     "command_pointers_disabled": "a read-only command; command pointers are off",
     "duplicate_tool_use_id": "its id is used more than once",
     "failed_result": "a failed call",
@@ -73,8 +77,10 @@ STAYED = {
     "pinned_recent": "in the newest messages",
     "pointer_target": "an earlier pointer leads here",
     "read_range_unknown": "which lines it read is not known",
+    "recall_output": "recalled; it does not go again",
     "relative_path_without_cwd": "a relative path; its folder is not known",
     "shorter_than_its_note": "shorter than a pointer",
+    "stash_unavailable": "the stash did not take it",
     "temp_path": "in a temporary folder",
 }
 
@@ -188,7 +194,7 @@ def load(path: str) -> Any:
 
 
 def _hint(report: Report) -> str:
-    if report.recoverability_check == "disk" or report.rules_mode == "lossy" or report.is_judged:
+    if report.recoverability_check == "disk" or report.rules_mode in _NO_HINT or report.is_judged:
         return ""
     return "More may go where the disk decides: --rules-mode recoverable --workspace-root DIR"
 

@@ -18,7 +18,7 @@ from lcc_sidecar.limits import (
 from lcc_sidecar.transcript.tokens import Method
 
 Provider = Literal["rules", "jev", "laya", "auto"]
-RulesMode = Literal["lossless", "recoverable", "lossy"]
+RulesMode = Literal["lossless", "recoverable", "stashed", "lossy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Options:
     """What one pass is asked to do (first specification, sections 2 to 6 and "Offline policy").
 
     `question` is the goal. `workspace_root` switches the disk proofs on; it does not contain them.
+    `stash_credentials` lets what looks like a credential file into the stash.
     `min_reduction` is the share of characters from which the report calls the pass worth it.
     `threshold` to `laya_model` are for the judged providers alone; `model` names whose vocabulary
     counts tokens exactly.
@@ -37,6 +38,7 @@ class Options:
     workspace_root: str | None = None
     disk_check: bool = True
     allow_command_pointers: bool = False
+    stash_credentials: bool = False
     min_reduction: float = MIN_REDUCTION
     tokens: Method = "estimate"
     provider: Provider = "rules"
@@ -57,7 +59,7 @@ class Options:
     @property
     def uses_disk(self) -> bool:
         on = self.workspace_root is not None and self.disk_check
-        return on and self.rules_mode == "recoverable" and not self.is_judged
+        return on and self.rules_mode in ("recoverable", "stashed") and not self.is_judged
 
 
 def check(options: Options) -> None:

@@ -1,7 +1,7 @@
 """The receipt of a pass as data: schema `transcript-compaction-1.0` (first specification, 7)."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from lcc_sidecar.judge.hiding import Hide, hidden, hide_credentials, hide_key
 from lcc_sidecar.judge.judging import Judgement
 from lcc_sidecar.limits import TARGET_MAX_CHARS
 from lcc_sidecar.options import Options
-from lcc_sidecar.policy.decision import NO_RESULT, Decision
+from lcc_sidecar.policy.decision import NO_RESULT, RECALLED, Decision
 from lcc_sidecar.policy.protect import PINNED_FIRST, PINNED_RECENT
 from lcc_sidecar.transcript.model import ToolCall, Transcript
 from lcc_sidecar.transcript.tokens import token_counter
@@ -18,7 +18,7 @@ SCHEMA_VERSION = "transcript-compaction-1.0"
 _TARGETS = ("file_path", "path", "command", "cmd", "pattern", "url", "query", "description")
 _PINS = (PINNED_FIRST, PINNED_RECENT)
 # Decided without asking the judge.
-_RULES_BESIDE_A_JUDGE = ("duplicate_tool_use_id", "pointer_target", NO_RESULT)
+_RULES_BESIDE_A_JUDGE = ("duplicate_tool_use_id", "pointer_target", NO_RESULT, RECALLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Outcome:
     violations: tuple[str, ...] = ()
     latency_s: float = 0.0
     judgement: Judgement | None = None
+    unstashed: int = 0  # bodies that the stash did not take
 
 
 def build_report(
@@ -152,8 +153,14 @@ def _pointer(decision: Decision, options: Options) -> Iterator[tuple[str, Any]]:
         yield "kept_at", decision.kept_at
     if decision.recover is not None:
         yield "recover", dict(decision.recover)
-        is_file = decision.recover.get("kind") == "file"
-        yield "recoverability_check", _check_name(options) if is_file else "read_only_allowlist"
+        yield "recoverability_check", _checked_by(decision.recover, options)
+
+
+def _checked_by(recover: Mapping[str, Any], options: Options) -> str | None:
+    """Return what says that the way back is there."""
+    if recover.get("kind") == "file":
+        return _check_name(options)
+    return "stash" if recover.get("kind") == "stash" else "read_only_allowlist"
 
 
 def _source(decision: Decision, outcome: Outcome) -> str:
@@ -217,9 +224,10 @@ def _scored(outcome: Outcome, unpinned: list[dict[str, Any]]) -> int:
 
 
 def _check_name(options: Options) -> str | None:
-    if options.is_judged or options.rules_mode != "recoverable":
-        return None
-    return "disk" if options.uses_disk else "transcript_proxy"
+    if options.uses_disk:
+        return "disk"
+    is_proxy = options.rules_mode == "recoverable" and not options.is_judged
+    return "transcript_proxy" if is_proxy else None
 
 
 def _counts(scored: list[dict[str, Any]]) -> dict[str, int]:
@@ -238,6 +246,8 @@ def _warnings(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options
             "EXPERIMENTAL: the lossy rules remove output that may still be needed, and nothing "
             "brings it back; --rules-mode recoverable removes only what can be had again"
         )
+    if outcome.unstashed:
+        warnings.append(f"stash_unavailable: {outcome.unstashed} results could not be stashed")
     if not _candidates(unpinned):
         warnings.append("no_candidates: every call is pinned or has no result yet")
     return warnings

@@ -6,6 +6,7 @@ from typing import Final, Protocol
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.verify.lossless import verify_lossless
 from lcc_sidecar.verify.recoverable import verify_recoverable
+from lcc_sidecar.verify.stashed import verify_stashed
 
 
 class Verifier(Protocol):
@@ -28,4 +29,5 @@ def _lossless(
 VERIFIERS: Final[Mapping[str, Verifier]] = {
     "lossless": _lossless,
     "recoverable": verify_recoverable,
+    "stashed": verify_stashed,
 }
