@@ -48,6 +48,11 @@ class Elision(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     recall: bool = False
 
     @property
+    def is_on(self) -> bool:
+        """Return whether a pass may do anything: `summarize` is reserved and does nothing."""
+        return self.enabled and self.mode == "elide"
+
+    @property
     def limit(self) -> int:
         """Return the number of tokens from above which a pass runs."""
         return self.context_window - self.reserve_tokens
@@ -56,6 +61,20 @@ class Elision(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """Return the one tier above: fewer recent messages, and of evidence the floor alone."""
         recent = min(self.keep_recent, AGGRESSIVE_KEEP_RECENT_MESSAGES)
         return msgspec.structs.replace(self, keep_recent=recent, evidence_budget_tokens=0)
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a session stands when a pass begins: what its journal keeps between passes.
+
+    `decided_through` is the tool_use_id of the last result that earlier passes have decided;
+    `is_aggressive`, whether it has gone up a tier, which is for good.
+    """
+
+    decided_through: str | None = None
+    is_aggressive: bool = False
+
+
+FRESH = Standing()
 
 
 def config_path() -> str:

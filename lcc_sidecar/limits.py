@@ -164,6 +164,7 @@ ARTIFACT_PATTERNS_MAX = 16
 ARTIFACT_PATTERN_MAX_CHARS = 200
 MARKER_TOOL_MAX_CHARS = 128  # the longest name that the provider takes
 CONFIG_MAX_BYTES = 1024 * 1024  # a config file has some hundred bytes
+
 # --- stash ---
 STASH_BUSY_SECONDS = 5.0  # how long a writer waits for another one; a batch takes some 100 ms
 STASH_PAGE_BYTES = 8192  # a packed result has some kilobytes: few pages to follow

@@ -9,9 +9,14 @@ grows old: the former floor stays as well, and counts against the budget from th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lcc_sidecar.elision import Elision
+from msgspec import structs
+
+from lcc_sidecar.elision import FRESH, Elision, Standing
+from lcc_sidecar.limits import RECALL_ID_DIGITS
 from lcc_sidecar.policy import markers, notes
 from lcc_sidecar.policy.artifacts import compile_patterns, salvage
+from lcc_sidecar.policy.credentials import is_credential_result
+from lcc_sidecar.policy.decision import RECALLED
 from lcc_sidecar.policy.evidence import is_evidence
 from lcc_sidecar.policy.markers import Marker
 from lcc_sidecar.policy.protect import PINNED_RECENT, is_host_stub, protect
@@ -20,11 +25,12 @@ from lcc_sidecar.transcript.model import Pair, Transcript
 from lcc_sidecar.transcript.tokens import TokenCounter
 
 BELOW_THRESHOLD = "below_threshold"
+TURNED_OFF = "compaction_off"
 GOES = "elided"
-_LONGEST_RECALL = "0" * markers.RECALL_ID_CHARS  # no number of an entry is longer
+_LONGEST_RECALL = "0" * RECALL_ID_DIGITS  # no number of an entry is longer
 _DECIDED = "decided_by_an_earlier_pass"
 # Nothing of the original stands there any more, or it only stands there again.
-_NO_EVIDENCE = ("already_a_pointer", "host_stub", "recall_output")
+_NO_EVIDENCE = ("already_a_pointer", "host_stub", RECALLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +49,8 @@ class Going:
 class Plan:
     """What a pass would do. All tokens count the overhead in.
 
-    `cutoff` is the index of the first recent message. `decided_through` is the id of the last
-    result that this pass or an earlier one has decided: the session's next pass takes it.
+    `cutoff` is the index of the first recent message. `standing` is where the session stands after
+    the pass: its next pass takes it, also where this one had nothing to elide.
     `reasons` holds one for each pair, `going` stands in the transcript's order, and `protected` are
     the pieces of old evidence that stay. `tokens_after` is never too low.
     """
@@ -54,8 +60,7 @@ class Plan:
     limit: int
     cutoff: int
     reasons: Mapping[str, str]
-    decided_through: str | None = None
-    is_aggressive: bool = False
+    standing: Standing
     going: tuple[Going, ...] = ()
     protected: tuple[str, ...] = ()
 
@@ -67,13 +72,21 @@ class Plan:
 class _Scene:
     """A transcript's pairs in the order of their results, and what is true of each."""
 
-    def __init__(self, transcript: Transcript, elision: Elision, counter: TokenCounter) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        elision: Elision,
+        counter: TokenCounter,
+        *,
+        stash_credentials: bool,
+    ) -> None:
         pairs = {pair.call.id: pair for pair in transcript.pairs()}
         self.pairs = [pairs[result.id] for _, result in transcript.results() if result.id in pairs]
         self.transcript = transcript
         self.elision = elision
         self.counter = counter
         self.tokens = counter.count(transcript.texts()) + elision.overhead_tokens
+        self._stash_credentials = stash_credentials
         self._tools = frozenset(elision.evidence_tools)
         self._patterns = compile_patterns(elision.artifact_patterns)
         self._targets = protect(transcript, "", 0).targets
@@ -93,16 +106,18 @@ class _Scene:
     def left_alone(self, pair: Pair) -> str | None:
         """Return why a result is never elided, whatever the budget; None if it may be."""
         text = pair.result.text
-        if notes.is_note(text) or markers.parse(text):
+        if notes.is_note(text):
             return "already_a_pointer"
         if is_host_stub(text):
             return "host_stub"
         if is_recall(pair.call):
-            return "recall_output"
+            return RECALLED
         if pair.result.has_media:
             return "not_text"
         if pair.call.id in self._targets:
             return "pointer_target"
+        if not self._stash_credentials and is_credential_result(pair.call, text):
+            return "credential_file"
         if not markers.can_name(pair.call.tool):
             return "keep_unprintable"
         return "shorter_than_its_note" if self._is_short(pair) else None
@@ -151,68 +166,88 @@ def plan(
     transcript: Transcript,
     elision: Elision,
     counter: TokenCounter,
+    standing: Standing = FRESH,
     *,
-    decided_through: str | None = None,
-    is_aggressive: bool = False,
+    stash_credentials: bool = False,
 ) -> Plan:
     """Return what a pass elides, and of each pair why it goes or stays.
 
     A pass that leaves the conversation over the limit is made again in the one tier above, which
-    decides everything anew: the one time that a prefix changes which was sent. `is_aggressive` says
-    that the session stands in that tier already; `decided_through`, how far it has decided there.
-    Raise UsageError for artifact patterns that cannot be used.
+    decides everything anew: the one time that a prefix changes which was sent. `stash_credentials`
+    lets what looks like a credential file go, too. Raise UsageError for artifact patterns that
+    cannot be used.
     """
-    scene = _Scene(transcript, elision, counter)
-    decided = scene.decided(decided_through)
-    found = _plan(scene, decided, decided_through, is_aggressive=is_aggressive)
-    if is_aggressive or found.tokens_after <= found.limit:
+    scene = _Scene(transcript, elision, counter, stash_credentials=stash_credentials)
+    found = _plan(scene, standing)
+    if standing.is_aggressive or found.tokens_after <= found.limit:
         return found
-    return _plan(scene, 0, None, is_aggressive=True)
+    return _plan(scene, Standing(is_aggressive=True), anew=True)
+
+
+def no_plan(
+    transcript: Transcript,
+    elision: Elision,
+    counter: TokenCounter,
+    standing: Standing = FRESH,
+    *,
+    stash_credentials: bool = False,
+) -> Plan:
+    """Return the plan that changes nothing, for a session whose compaction is turned off."""
+    scene = _Scene(transcript, elision, counter, stash_credentials=stash_credentials)
+    return _unchanged(scene, standing, TURNED_OFF)
 
 
 def plan_in_one_tier(
     transcript: Transcript,
     elision: Elision,
     counter: TokenCounter,
+    standing: Standing = FRESH,
     *,
-    decided_through: str | None = None,
-    is_aggressive: bool = False,
+    stash_credentials: bool = False,
 ) -> Plan:
-    """Return what `plan` does, but leave the choice of the tier to the caller."""
-    scene = _Scene(transcript, elision, counter)
-    decided = scene.decided(decided_through)
-    return _plan(scene, decided, decided_through, is_aggressive=is_aggressive)
+    """Return what `plan` does, but stay in the tier in which the session stands."""
+    scene = _Scene(transcript, elision, counter, stash_credentials=stash_credentials)
+    return _plan(scene, standing)
 
 
-def _plan(scene: _Scene, decided: int, through: str | None, *, is_aggressive: bool) -> Plan:
-    limits = scene.elision.aggressive() if is_aggressive else scene.elision
-    cutoff = _cutoff(scene.transcript, limits)
-    same = Plan(
-        tokens=scene.tokens,
-        tokens_after=scene.tokens,
-        limit=limits.limit,
-        cutoff=cutoff,
-        reasons=dict.fromkeys((pair.call.id for pair in scene.pairs), BELOW_THRESHOLD),
-        decided_through=through,
-        is_aggressive=is_aggressive,
-    )
+def _plan(scene: _Scene, standing: Standing, *, anew: bool = False) -> Plan:
+    same = _unchanged(scene, standing, BELOW_THRESHOLD)
     if not same.is_due:
         return same
+    limits = _limits(scene, standing)
+    decided = 0 if anew else scene.decided(standing.decided_through)
     ledger = _Ledger(scene, limits.evidence_budget_tokens)
-    old = [pair for pair in scene.pairs if pair.result_index < cutoff]
+    old = [pair for pair in scene.pairs if pair.result_index < same.cutoff]
     _decide(scene, ledger, old, decided)
     for pair in scene.pairs[len(old) :]:
         ledger.keep(pair, PINNED_RECENT)
+    last = scene.pairs[max(decided, len(old)) - 1].call.id if decided or old else None
     count = scene.counter.count
     gone, left = (going.pair.result.text for going in ledger.going), map(_longest, ledger.going)
     return replace(
         same,
         tokens_after=scene.tokens - count(gone) + count(left),
         reasons=ledger.reasons,
-        decided_through=scene.pairs[max(decided, len(old)) - 1].call.id if decided or old else None,
+        standing=structs.replace(standing, decided_through=last),
         going=tuple(ledger.going),
         protected=tuple(ledger.protected),
     )
+
+
+def _unchanged(scene: _Scene, standing: Standing, reason: str) -> Plan:
+    limits = _limits(scene, standing)
+    return Plan(
+        tokens=scene.tokens,
+        tokens_after=scene.tokens,
+        limit=limits.limit,
+        cutoff=_cutoff(scene.transcript, limits),
+        reasons=dict.fromkeys((pair.call.id for pair in scene.pairs), reason),
+        standing=standing,
+    )
+
+
+def _limits(scene: _Scene, standing: Standing) -> Elision:
+    return scene.elision.aggressive() if standing.is_aggressive else scene.elision
 
 
 def _decide(scene: _Scene, ledger: _Ledger, old: Sequence[Pair], decided: int) -> None:

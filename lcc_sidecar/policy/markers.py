@@ -8,12 +8,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lcc_sidecar.limits import ARTIFACT_ID_MAX_CHARS, ARTIFACT_IDS_MAX, MARKER_TOOL_MAX_CHARS
+from lcc_sidecar.limits import (
+    ARTIFACT_ID_MAX_CHARS,
+    ARTIFACT_IDS_MAX,
+    MARKER_TOOL_MAX_CHARS,
+    RECALL_ID_DIGITS,
+)
 
-RECALL_ID_CHARS = 24  # of a body's id, in notes and markers
 _TOOL = re.compile(rf"[!-Z^-~]{{1,{MARKER_TOOL_MAX_CHARS}}}")  # printable ASCII but brackets, `\`
 _ARTIFACT = re.compile(rf"[!-+\--Z^-~]{{1,{ARTIFACT_ID_MAX_CHARS}}}")  # and no comma
-_RECALL = re.compile(rf"seq=[1-9]\d{{0,17}}|[0-9a-f]{{{RECALL_ID_CHARS}}}")
+_RECALL = re.compile(rf"seq=[1-9]\d{{0,17}}|[0-9a-f]{{{RECALL_ID_DIGITS}}}")
 _MARKER = re.compile(
     rf"\[elided (?P<chars>\d+) chars of (?P<tool>{_TOOL.pattern}) output — "
     rf"recall (?P<recall>{_RECALL.pattern})\]"
@@ -22,7 +26,7 @@ _MARKER = re.compile(
 
 # Of any marker; its own words make 100.
 MAX_CHARS = (
-    120 + MARKER_TOOL_MAX_CHARS + RECALL_ID_CHARS + ARTIFACT_IDS_MAX * (ARTIFACT_ID_MAX_CHARS + 2)
+    120 + MARKER_TOOL_MAX_CHARS + RECALL_ID_DIGITS + ARTIFACT_IDS_MAX * (ARTIFACT_ID_MAX_CHARS + 2)
 )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lcc_sidecar.elision import Elision
+from lcc_sidecar.elision import Elision, Standing
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.policy import markers
 from lcc_sidecar.policy.elide import plan, plan_in_one_tier
@@ -23,8 +23,7 @@ def decide(transcript, *, through=None, aggressive=False, **limits):
         transcript,
         Elision(**NO_ROOM | {"keep_recent": 6, "evidence_budget_tokens": 0} | limits),
         COUNTER,
-        decided_through=through,
-        is_aggressive=aggressive,
+        Standing(decided_through=through, is_aggressive=aggressive),
     )
     assert found.is_due
     return found
@@ -57,10 +56,10 @@ def test_below_the_threshold_nothing_is_decided():
         transcript,
         Elision(context_window=tokens + 110, reserve_tokens=10, overhead_tokens=100),
         COUNTER,
-        decided_through="x",
+        Standing(decided_through="x"),
     )
 
-    assert (found.is_due, found.going, found.decided_through) == (False, (), "x")
+    assert (found.is_due, found.going, found.standing.decided_through) == (False, (), "x")
     assert (found.tokens, found.limit) == (tokens + 100, tokens + 100)
     assert found.reasons == {"a": "below_threshold"}
 
@@ -241,7 +240,7 @@ def test_what_an_earlier_pass_has_decided_stands_and_its_evidence_is_charged():
 
     assert gone(found) == []
     assert found.reasons["x"] == "decided_by_an_earlier_pass"
-    assert found.decided_through == "d"
+    assert found.standing.decided_through == "d"
     less = decide(transcript, through="b", evidence_budget_tokens=2 * TOKENS)
     assert gone(less) == ["c"]
     assert less.protected == ("a", "b", "d")
@@ -275,7 +274,7 @@ def test_a_text_that_poses_as_the_marker_of_another_tool_decides_nothing():
 def test_a_cutoff_that_moved_back_forgets_no_decision():
     transcript = conversation(bash("a"), bash("b"), tail=2)
 
-    assert decide(transcript, keep_recent=4, through="b").decided_through == "b"
+    assert decide(transcript, keep_recent=4, through="b").standing.decided_through == "b"
 
 
 def test_an_id_that_is_not_there_any_more_has_decided_nothing():
@@ -286,9 +285,9 @@ def test_a_pass_that_stays_over_the_limit_escalates_one_tier_and_decides_anew():
     transcript = conversation(scan("a"), bash("x"), scan("b"), bash("c"), tail=4)
     limits = {"keep_recent": 6, "evidence_budget_tokens": 10**6}
 
-    found = plan(transcript, Elision(**limits, **NO_ROOM), COUNTER, decided_through="b")
+    found = plan(transcript, Elision(**limits, **NO_ROOM), COUNTER, Standing(decided_through="b"))
 
-    assert found.is_aggressive
+    assert found.standing.is_aggressive
     assert gone(found) == ["a", "x", "c"]
     assert found.reasons["b"] == "evidence_floor"
     assert found.tokens_after > found.limit
@@ -300,8 +299,8 @@ def test_a_session_that_has_escalated_stays_aggressive_and_its_decisions_stand()
     found = decide(transcript, aggressive=True, evidence_budget_tokens=10**6)
     later = decide(transcript, aggressive=True, through="x", evidence_budget_tokens=10**6)
 
-    assert (found.is_aggressive, gone(found)) == (True, ["a", "x"])
-    assert (later.is_aggressive, gone(later)) == (True, [])
+    assert (found.standing.is_aggressive, gone(found)) == (True, ["a", "x"])
+    assert (later.standing.is_aggressive, gone(later)) == (True, [])
 
 
 def test_the_tokens_after_are_those_of_the_transcript_after():
@@ -323,4 +322,4 @@ def test_results_of_one_message_are_decided_in_their_order():
     found = decide(transcript, evidence_budget_tokens=TOKENS)
 
     assert found.protected == ("b", "a")
-    assert found.decided_through == "a"
+    assert found.standing.decided_through == "a"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lcc_sidecar.elision import Elision
+from lcc_sidecar.elision import FRESH, Elision, Standing
 from lcc_sidecar.policy import markers
 from lcc_sidecar.policy.elide import Plan, plan, plan_in_one_tier
 from lcc_sidecar.policy.evidence import is_evidence
@@ -59,8 +59,7 @@ class Session:
     originals: list[Message] = field(default_factory=list)
     live: list[Message] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
-    decided_through: str | None = None
-    is_aggressive: bool = False
+    standing: Standing = FRESH
     calls: int = 0
 
     def say(self, *messages: Message) -> None:
@@ -83,8 +82,7 @@ class Session:
         assert not new.keys() & self.notes.keys()
         self.notes |= new
         self.live = list(Transcript(tuple(self.live)).with_notes(new).messages)
-        self.decided_through = found.decided_through
-        self.is_aggressive = found.is_aggressive
+        self.standing = found.standing
         return new
 
 
@@ -104,9 +102,7 @@ def passes(session: Session, story, run):
 
 
 def carried(before: Transcript, session: Session) -> Plan:
-    return plan_in_one_tier(
-        before, session.elision, COUNTER, decided_through=session.decided_through
-    )
+    return plan_in_one_tier(before, session.elision, COUNTER, session.standing)
 
 
 def stateless(before: Transcript, session: Session) -> Plan:
@@ -201,8 +197,8 @@ def test_a_pass_over_its_own_output_changes_nothing_with_and_without_a_journal(
 ):
     session = Session(elision)
     for _, found, after in passes(session, story, carried if has_journal else stateless):
-        through = found.decided_through if has_journal else None
-        again = plan_in_one_tier(after, elision, COUNTER, decided_through=through)
+        standing = found.standing if has_journal else FRESH
+        again = plan_in_one_tier(after, elision, COUNTER, standing)
         assert again.going == ()
 
 
@@ -221,24 +217,32 @@ def test_a_sent_prefix_changes_once_at_most_when_the_tier_goes_up(story, elision
             before,
             session.elision,
             COUNTER,
-            decided_through=session.decided_through,
-            is_aggressive=session.is_aggressive,
+            session.standing,
         )
 
     sent: tuple[Message, ...] = ()
     session, tiers, changes = Session(elision), [False], 0
     for before, found, after in passes(session, story, run):
-        tiers.append(found.is_aggressive)
+        tiers.append(found.standing.is_aggressive)
         if rendered(after, len(sent)) != sent:
             changes += 1
             assert tiers[-2:] == [False, True]
         if found.is_due:
             sent = rendered(after, max(found.cutoff, len(sent)))
         assert verify_elided(before, after) == []
-        again = plan(after, elision, COUNTER)
-        assert again.going == ()
+        assert plan(after, elision, COUNTER, session.standing).going == ()
     assert changes <= 1
     assert tiers == sorted(tiers)
+
+
+@law
+@given(stories, limits)
+def test_a_file_compacted_by_hand_and_compacted_again_is_the_same(story, elision):
+    def run(before: Transcript, session: Session) -> Plan:
+        return plan(before, session.elision, COUNTER)
+
+    for _, _, after in passes(Session(elision), story, run):
+        assert plan(after, elision, COUNTER).going == ()
 
 
 def _ids(found: Plan) -> set[str]:
