@@ -83,7 +83,11 @@ class TranscriptCompactionRequest:
 
     def options(self) -> Options:
         """Return the options of the pass. Raise UsageError for a value of another type."""
-        given = {field.name: getattr(self, field.name) for field in fields(Options)}
+        given = {
+            field.name: getattr(self, field.name)
+            for field in fields(Options)
+            if hasattr(self, field.name)
+        }
         if isinstance(given["workspace_root"], os.PathLike):
             given["workspace_root"] = os.fspath(given["workspace_root"])
         for name, value in given.items():

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lcc_sidecar.eliding import carried_out, planned
+from lcc_sidecar.elision import Elision
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.judge.deciding import decide as decide_by_scores
 from lcc_sidecar.judge.judging import judge
@@ -67,11 +69,15 @@ def compact(
     a judge could not see. A verifier that finds a violation, or fails, makes the pass keep all.
     """
     check(options)
-    if options.rules_mode == "stashed" and not options.is_judged and stasher is None:
-        raise UsageError("rules mode stashed needs a stash to put results into: give a stasher")
+    if stasher is None and options.needs_stash:
+        raise UsageError(
+            f"mode {options.contract} needs a stash to put results into: give a stasher"
+        )
     started = time.perf_counter()
     protection = protect(transcript, options.question, options.preserve_recent)
-    if options.is_judged:
+    if options.elision is not None:
+        outcome = _elided(transcript, options.elision, options, stasher)
+    elif options.is_judged:
         outcome = _judged(transcript, protection, options, client, progress)
     elif options.rules_mode == "lossy":
         outcome = _lossy(transcript, protection, options)
@@ -109,6 +115,24 @@ def _proven(
     if outcome.violations:
         return outcome
     return replace(outcome, decisions=_proven_again(outcome.decisions, proofs))
+
+
+def _elided(
+    transcript: Transcript, elision: Elision, options: Options, stasher: Stasher | None
+) -> Outcome:
+    """Decide by the second specification: old results leave a marker, evidence within limits."""
+    found = planned(transcript, elision, options)
+    nothing_pinned = replace(protect(transcript, "", 0), pinned={})  # a plan names its own pins
+    decisions = _listed(
+        transcript, nothing_pinned, carried_out(found, elision, stasher), UNAVAILABLE
+    )
+
+    def violations(compacted: Transcript) -> list[str]:
+        return VERIFIERS["elide"](transcript, compacted, allow_command_pointers=False)
+
+    outcome = _verified(transcript, decisions, violations, "elide")
+    unstashed = sum(d.reason == UNAVAILABLE for d in decisions)
+    return replace(outcome, unstashed=unstashed, elided=found)
 
 
 def _lossy(transcript: Transcript, protection: Protection, options: Options) -> Outcome:

@@ -22,6 +22,7 @@ WENT = {
     "recoverable_read_only_command": "re-run a read-only command",
     "identical_output_kept_later": "identical output kept later",
     "output_lines_of_later": "lines of an output kept later",
+    "elided": "elided; recall brings it back",
     "stashed": "in the stash; recall brings it back",
     "judged_call_needed": "judged: the call matters, its output no more; trimmed",
     "large_old_output_trimmed": "large and old; head and tail left (lossy)",
@@ -32,6 +33,11 @@ WENT = {
 STAYED = {
     "already_trimmed": "trimmed before",
     "already_a_pointer": "already a pointer",
+    "below_threshold": "the conversation is below the threshold",
+    "compaction_off": "compaction is off",
+    "decided_by_an_earlier_pass": "an earlier pass let it stand",
+    "evidence_floor": "the newest piece of old evidence",
+    "evidence_within_budget": "evidence, within its budget",
     "below_stash_floor": "too small for the stash",
     "call_before_latest_error": "the call before the latest error",
     "command_output_changed_later": "a later call may have changed the output",
@@ -114,6 +120,42 @@ class Row(msgspec.Struct, frozen=True):
         return words.get(self.cause, self.cause.replace("_", " "))
 
 
+class ElisionReport(msgspec.Struct, frozen=True):
+    """What a pass of mode `elide` did; tokens with the overhead, `cutoff` as a message's index."""
+
+    enabled: bool
+    mode: str
+    is_due: bool
+    is_aggressive: bool
+    tokens_before: int
+    tokens_after: int
+    overhead_tokens: int
+    limit: int
+    elided: int
+    evidence_protected: int
+    cutoff: int
+
+    @property
+    def words(self) -> str:
+        """Return in one sentence what the pass did, or how far it was from doing anything."""
+        before = f"{self.tokens_before:,} tokens, {self.overhead_tokens:,} of them overhead"
+        if not self.enabled:
+            return f"compaction is off: nothing was changed ({before})"
+        if self.mode == "summarize":
+            return "mode summarize is reserved and does nothing today: nothing was changed"
+        if not self.is_due:
+            left = self.limit - self.tokens_before
+            return f"no pass: {before}; {left:,} below the threshold of {self.limit:,}"
+        tier = "aggressive pass" if self.is_aggressive else "pass"
+        over = self.tokens_after - self.limit
+        return (
+            f"{tier}: {before}; {self.tokens_after:,} after it, "
+            f"{abs(over):,} {'over' if over > 0 else 'below'} the threshold of {self.limit:,}; "
+            f"{self.elided} elided, {self.evidence_protected} kept as evidence, "
+            f"recent from message {self.cutoff} on"
+        )
+
+
 class Report(msgspec.Struct, frozen=True):
     """The keys of a report that are told.
 
@@ -134,6 +176,7 @@ class Report(msgspec.Struct, frozen=True):
     degraded: bool = False
     degradation_reason: str | None = None
     sent: str | None = None
+    elision: ElisionReport | None = None
 
     @property
     def is_judged(self) -> bool:
@@ -194,7 +237,12 @@ def load(path: str) -> Any:
 
 
 def _hint(report: Report) -> str:
-    if report.recoverability_check == "disk" or report.rules_mode in _NO_HINT or report.is_judged:
+    if (
+        report.elision
+        or report.recoverability_check == "disk"
+        or report.rules_mode in _NO_HINT
+        or report.is_judged
+    ):
         return ""
     return "More may go where the disk decides: --rules-mode recoverable --workspace-root DIR"
 

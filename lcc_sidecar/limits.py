@@ -150,6 +150,21 @@ MCP_ANSWER_MAX_CHARS = 20_000  # all that is bounded above makes less; a dense t
 MCP_ERROR_MAX_CHARS = 600  # one sentence with a path in it
 KEPT_COMPACTIONS_MAX = 20  # files behind earlier answers; one is read right after its answer
 
+# --- mode elide (second specification) ---
+RESERVE_TOKENS = 60_000  # of the window that a pass leaves free
+KEEP_RECENT_MESSAGES = 12
+EVIDENCE_BUDGET_TOKENS = 30_000
+CONTEXT_WINDOW_TOKENS = 200_000  # of the models that the client uses unless told otherwise
+OVERHEAD_TOKENS = 18_500  # the client's system prompt and tools: 18,472 of a session of one turn
+AGGRESSIVE_KEEP_RECENT_MESSAGES = 4  # what was just asked and the last two answers
+ARTIFACT_IDS_MAX = 8  # cited in one marker; the specification says why
+ARTIFACT_ID_MAX_CHARS = 64  # a SHA-256 in hex; what is longer is no id that somebody types
+ARTIFACT_SEARCH_MAX_CHARS = 1_000_000  # of one result; takes about 50 ms
+ARTIFACT_PATTERNS_MAX = 16
+ARTIFACT_PATTERN_MAX_CHARS = 200
+MARKER_TOOL_MAX_CHARS = 128  # the longest name that the provider takes
+CONFIG_MAX_BYTES = 1024 * 1024  # a config file has some hundred bytes
+
 # --- stash ---
 STASH_BUSY_SECONDS = 5.0  # how long a writer waits for another one; a batch takes some 100 ms
 STASH_PAGE_BYTES = 8192  # a packed result has some kilobytes: few pages to follow

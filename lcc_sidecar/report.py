@@ -10,6 +10,7 @@ from lcc_sidecar.judge.judging import Judgement
 from lcc_sidecar.limits import TARGET_MAX_CHARS
 from lcc_sidecar.options import Options
 from lcc_sidecar.policy.decision import NO_RESULT, RECALLED, Decision
+from lcc_sidecar.policy.elide import GOES, Plan
 from lcc_sidecar.policy.protect import PINNED_FIRST, PINNED_RECENT
 from lcc_sidecar.transcript.model import ToolCall, Transcript
 from lcc_sidecar.transcript.tokens import token_counter
@@ -29,6 +30,7 @@ class Outcome:
     violations: tuple[str, ...] = ()
     latency_s: float = 0.0
     judgement: Judgement | None = None
+    elided: Plan | None = None
     unstashed: int = 0  # bodies that the stash did not take
 
 
@@ -45,10 +47,10 @@ def build_report(
     reduction = _reduction(*chars)
     report = {
         "schema_version": SCHEMA_VERSION,
-        "mode": "tool-calls",
+        "mode": options.elision.mode if options.elision else "tool-calls",
         "objective": hide(options.question),
         "provider_requested": options.provider,
-        "rules_mode": None if options.is_judged else options.rules_mode,
+        "rules_mode": None if options.contract in ("judged", "elide") else options.rules_mode,
         "violations": list(outcome.violations),
         "recoverability_check": _check_name(options),
         **_standing(outcome, unpinned, options),
@@ -74,11 +76,36 @@ def build_report(
         "tool_calls_total": sum(1 for _ in before.calls()),
         **_counts(unpinned),
         "window": _window(before, after),
+        "elision": _elision(after, outcome, options),
         "warnings": _warnings(outcome, unpinned, options),
         "decisions": decisions,
     }
     told: dict[str, Any] = hidden(report, hide_key())  # a note or an id could hold the key as well
     return told
+
+
+def _elision(after: Transcript, outcome: Outcome, options: Options) -> dict[str, Any] | None:
+    """Return what a pass of mode elide did, for the journal; all tokens with the overhead."""
+    found, elision = outcome.elided, options.elision
+    if found is None or elision is None:
+        return None
+    counter = token_counter(options.tokens, options.model)
+    went = sum(decision.reason == GOES for decision in outcome.decisions)
+    tokens = counter.count(after.texts()) + elision.overhead_tokens if went else found.tokens
+    return {
+        "enabled": elision.enabled,
+        "mode": elision.mode,
+        "is_due": elision.is_on and found.is_due,
+        "is_aggressive": found.standing.is_aggressive,
+        "tokens_before": found.tokens,
+        "tokens_after": tokens,
+        "overhead_tokens": elision.overhead_tokens,
+        "limit": found.limit,
+        "elided": went,
+        "evidence_protected": len(found.protected),
+        "cutoff": found.cutoff,
+        "decided_through": found.standing.decided_through,
+    }
 
 
 def _window(before: Transcript, after: Transcript) -> dict[str, list[int]]:
@@ -184,7 +211,7 @@ def _standing(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options
             "degradation_reason": judged.degradation_reason,
             "semantic_guarantee": judged.semantic_guarantee,
         }
-    contract = "judged" if judged else options.rules_mode
+    contract = options.contract
     candidates = _candidates(unpinned)
     degraded = bool(outcome.violations)
     promises = candidates and not degraded and options.rules_mode != "lossy"
@@ -193,7 +220,7 @@ def _standing(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options
         "provider_used": judged.provider_used if judged else "rules",
         "degraded": degraded,
         "degradation_reason": f"{contract}_verification_failed_fail_safe" if degraded else reason,
-        "semantic_guarantee": options.rules_mode if promises else "none",
+        "semantic_guarantee": contract if promises else "none",
     }
 
 

@@ -10,7 +10,7 @@ from lcc_sidecar.policy.credentials import is_credential_result
 from lcc_sidecar.policy.decision import Decision
 from lcc_sidecar.policy.stashed import reason_to_keep, stash_decision
 from lcc_sidecar.proof.session_stash import SessionStash
-from lcc_sidecar.proof.stash import Rehearsal, Stasher, body_id
+from lcc_sidecar.proof.stash import Rehearsal, Stashed, Stasher, body_id
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.transcript.model import Pair, Transcript
 
@@ -63,9 +63,9 @@ def put_away(
     going = {decision.id for decision in decisions if decision.is_removal}
     pairs = {pair.call.id: pair for pair in transcript.pairs() if pair.call.id in going}
     allowed = [pair for pair in pairs.values() if _is_allowed(pair, options)]
-    held = _held(stasher, allowed)
+    bodies = held(stasher, allowed)
     return tuple(
-        _standing(decision, pairs[decision.id], held) if decision.is_removal else decision
+        _standing(decision, pairs[decision.id], bodies) if decision.is_removal else decision
         for decision in decisions
     )
 
@@ -74,8 +74,8 @@ def _is_allowed(pair: Pair, options: Options) -> bool:
     return options.stash_credentials or not is_credential_result(pair.call, pair.result.text)
 
 
-def _held(stasher: Stasher, pairs: Sequence[Pair]) -> dict[str, str]:
-    """Return the ids of the bodies that are in the stash by now, by tool_use_id.
+def held(stasher: Stasher, pairs: Sequence[Pair]) -> dict[str, Stashed]:
+    """Put bodies away; return what is in the stash by now, by tool_use_id.
 
     A stasher that fails has stashed nothing that may be relied on; one that names another body than
     the result's own has not stashed that result.
@@ -83,23 +83,27 @@ def _held(stasher: Stasher, pairs: Sequence[Pair]) -> dict[str, str]:
     if not pairs:
         return {}
     try:
-        named = {key: stashed.id for key, stashed in stasher.stash(pairs).items()}
+        named = dict(stasher.stash(pairs))
+        own = {pair.call.id: body_id(pair.result.text) for pair in pairs}
+        return {key: named[key] for key, body in own.items() if _names(named.get(key), body)}
     except Exception:  # noqa: BLE001 - whatever goes wrong there, the results are kept
         return {}
-    own = {pair.call.id: body_id(pair.result.text) for pair in pairs}
-    return {call_id: body for call_id, body in own.items() if named.get(call_id) == body}
 
 
-def _standing(decision: Decision, pair: Pair, held: Mapping[str, str]) -> Decision:
+def _names(stashed: Stashed | None, body: str) -> bool:
+    return stashed is not None and stashed.id == body
+
+
+def _standing(decision: Decision, pair: Pair, bodies: Mapping[str, Stashed]) -> Decision:
     recover = decision.recover
     if recover is None or decision.note is None:  # a pointer to a result says all there is to say
         return decision
-    body = held.get(decision.id)
+    stashed = bodies.get(decision.id)
     if recover["kind"] == "stash":
-        return decision if body else Decision(decision.id, "keep", UNAVAILABLE)
-    if body is None:
+        return decision if stashed else Decision(decision.id, "keep", UNAVAILABLE)
+    if stashed is None:
         return decision
-    note = notes.with_recall(decision.note, body)
+    note = notes.with_recall(decision.note, stashed.id)
     if len(note) >= len(pair.result.text):
         return decision
-    return replace(decision, note=note, recover={**recover, "recall": notes.short_id(body)})
+    return replace(decision, note=note, recover={**recover, "recall": notes.short_id(stashed.id)})

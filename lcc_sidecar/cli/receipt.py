@@ -28,6 +28,8 @@ def _parts(story: explain.Story, title: str) -> Iterable[RenderableType]:
     report = story.report
     yield Text.assemble(("lcc ", "bold cyan"), (plain(title), "bold"), f"  {plain(_how(report))}")
     yield _before_after(report)
+    if report.elision:
+        yield Text(f"{report.elision.words}\n")
     if report.window:
         yield _window(report.window)
     if story.went:
@@ -50,6 +52,8 @@ def _how(report: explain.Report) -> str:
     """Return who decided: a judge, or the rules and what they went by."""
     if report.is_judged:
         return f"judged by {report.provider_used}"
+    if report.elision:
+        return f"mode {report.elision.mode}"
     if report.rules_mode == "lossy":
         return "lossy, experimental: nothing brings back what went"
     proof = _PROOFS.get(report.recoverability_check or "", "no disk needed")

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from lcc_sidecar.limits import RECALL_ID_DIGITS, USUAL_CHARS_PER_TOKEN
+from lcc_sidecar.policy import markers
 
 _VERIFIED = "; content verified on disk at compaction time"
 _PLAIN_PATH = re.compile(r"(?:(?! \(lines | to recover)[^\]])+")
@@ -126,7 +127,9 @@ def is_tools_found(text: str) -> bool:
 
 def is_note(text: str) -> bool:
     """Return whether `text` is a note as a whole. A note once written is never written anew."""
-    return text.startswith("[") and _NOTE.fullmatch(text) is not None
+    if not text.startswith("["):
+        return False
+    return _NOTE.fullmatch(text) is not None or markers.parse(text) is not None
 
 
 def kept_at(text: str) -> str | None:

@@ -31,6 +31,9 @@ _STASH = re.compile(
     r"\[removed: \d+ tokens \(\d+ lines?\) of [^\];]+ output; "
     r"recall ([0-9a-f]{24}) to get it back\]"
 )
+_ELIDED = re.compile(
+    r"\[elided \d+ chars of [^\]]+ output — recall (seq=\d+|[0-9a-f]{24})\](\[[^\]]*\])?"
+)
 _NUMBER = re.compile(r" *\d+[\t→]")
 _RUN_HEADER = re.compile(
     r"(?:(?:Command|Chunk ID|Wall time|Original token count|Process)\b.*\n)+Output:\n"
@@ -107,7 +110,7 @@ def _follow(
         return "result", kept.lines(found[3], found[1], found[2])
     if found := _COMMAND.fullmatch(note):
         return "command", _run(found[1], _folder(call) or root)
-    if found := _STASH.fullmatch(note):
+    if found := _STASH.fullmatch(note) or _ELIDED.fullmatch(note):
         return "recall", recall(found[1]) if recall else None
     return "no pointer", None
 
