@@ -139,9 +139,15 @@ def kept_at(text: str) -> str | None:
 
 
 def recall_id(text: str) -> str | None:
-    """Return the id to recall that a note names, if it names one: all or part of its way back."""
-    found = _NOTE.fullmatch(text) if text.startswith("[") else None
-    return (found["stashed"] or found["backed"]) if found else None
+    """Return what a note names to recall, if it names something: all or part of its way back.
+
+    It is the start of an id or, in a marker, `seq=<n>`.
+    """
+    if not text.startswith("["):
+        return None
+    found = _NOTE.fullmatch(text)
+    marker = None if found else markers.parse(text)
+    return marker.recall if marker else (found["stashed"] or found["backed"]) if found else None
 
 
 def way_back(text: str) -> str:
@@ -150,7 +156,8 @@ def way_back(text: str) -> str:
         return "identical"
     if is_tools_found(text):
         return "tools"
-    return "stash" if text.endswith(_GET_BACK) else "file"
+    is_stashed = text.endswith(_GET_BACK) or markers.parse(text) is not None
+    return "stash" if is_stashed else "file"
 
 
 def _is_plain(value: str, allowed: re.Pattern[str] = _PLAIN) -> bool:

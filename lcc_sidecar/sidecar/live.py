@@ -29,7 +29,7 @@ from lcc_sidecar.sidecar.live_rows import (
 from lcc_sidecar.sidecar.media import media_notes
 from lcc_sidecar.sidecar.newest import read_newest
 from lcc_sidecar.sidecar.stashing import Hold, Stashing
-from lcc_sidecar.sidecar.tiers import NOTHING, Fill, Mode, Taken, Usage, fill, ladder
+from lcc_sidecar.sidecar.tiers import NOTHING, Fill, Taken, Usage, fill, ladder
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.transcript.tokens import token_counter
 
@@ -44,7 +44,7 @@ class LiveOptions(msgspec.Struct, frozen=True):
     window stays too full, or where too little would be freed.
     """
 
-    mode: Mode = "recoverable"
+    mode: Literal["lossless", "recoverable", "stashed", "elide"] = "recoverable"
     escalate: Literal["on", "off"] = "on"
     least_share: Annotated[float, msgspec.Meta(ge=0, le=100)] = LEAST_SHARE_PERCENT
     too_little: Literal["summary", "skip"] = "summary"

@@ -35,7 +35,7 @@ class Compact(Request, tag="compact"):
 
 
 class Recall(Request, tag="recall"):
-    """Ask for what a session held, word for word; `payload` is the reference."""
+    """Tell that somebody is about to recall; `payload` names the session to bring up to date."""
 
 
 class Status(Request, tag="status"):

@@ -46,7 +46,6 @@ from lcc_sidecar.sidecar.requests import (
 from lcc_sidecar.sidecar.sessions import SessionIndex, Sessions
 from lcc_sidecar.sidecar.stashing import Stashing
 from lcc_sidecar.sidecar.watch import Watch
-from lcc_sidecar.stash import recall
 
 Reply = dict[str, Any]
 
@@ -192,12 +191,11 @@ class Server:
         return answer
 
     def _recall(self, request: Recall) -> Reply:
-        asked = decode_as(request.payload, recall.Request)
-        session = self._session_of(HookInput(asked.session_id)) if asked.session_id else None
+        """Stash what a session has gained: whoever is about to recall reads the stash itself."""
+        session = self._session_of(HookInput(decode_as(request.payload, _Named).session))
         if session is not None:
             self._stashing.see(session, time.monotonic() + SEE_SECONDS)
-        found = recall.answer(self._stashing.database(), asked)
-        return {"recalled": msgspec.to_builtins(found)}
+        return {}
 
     def _status(self, _: Status) -> Reply:
         sessions = self._sessions.all()
@@ -231,6 +229,10 @@ class Server:
         if session is not None and self._watch:
             self._watch.follow(self._sessions.all())
         return session
+
+
+class _Named(msgspec.Struct):
+    session: str
 
 
 def _session_start(text: str) -> Reply:

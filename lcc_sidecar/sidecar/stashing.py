@@ -22,7 +22,7 @@ from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.requests import HookInput
 from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.database import Database
-from lcc_sidecar.stash.journal import Pass, Tier
+from lcc_sidecar.stash.journal import TIERS, Pass, Tier
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.recording import Recorder
 
@@ -37,18 +37,20 @@ class Hold:
     session_id: str
     stasher: SessionStash
     tier: Tier
+    decided_through: str | None
 
     def keep(self, body: Body) -> str | None:
         """Return the id of a body that is in the stash for good by now; None if it is not."""
         return _tried(lambda: self.stasher.keep(body))
 
     def note_pass(self, done: Pass, decided_through: str | None) -> None:
-        """Record a pass, and that its tier is this session's from now on."""
+        """Record a pass; where it went a tier up, the session stays there."""
 
         def write() -> None:
             with self.database.writing() as db:
                 journal.note_pass(db, self.session_id, done, decided_through)
-                journal.set_tier(db, self.session_id, done.tier)
+                if TIERS.index(done.tier) > TIERS.index(self.tier):
+                    journal.set_tier(db, self.session_id, done.tier)
 
         _tried(write)
 
@@ -126,7 +128,9 @@ class Stashing:
             database = self.database()
             with database.reading() as db:
                 tier = journal.tier_of(db, session_id)
-            return Hold(database, session_id, SessionStash(database, session_id), tier)
+                decided = journal.decided_through(db, session_id)
+            stasher = SessionStash(database, session_id)
+            return Hold(database, session_id, stasher, tier, decided)
 
         return _tried(take)
 

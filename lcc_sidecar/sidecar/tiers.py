@@ -6,23 +6,24 @@ runs, with everything recallable. Where a session has come to, it stays (second 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
 
-from lcc_sidecar.compaction import compact
+from lcc_sidecar.compaction import Compaction, compact
+from lcc_sidecar.elision import Elision, Standing, load_config
 from lcc_sidecar.errors import LiveCompactionError
 from lcc_sidecar.limits import FULL_PERCENT, USUAL_WINDOW_TOKENS
-from lcc_sidecar.options import Options
-from lcc_sidecar.proof.stash import Stasher
+from lcc_sidecar.options import Options, RulesMode
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.stashing import Hold
 from lcc_sidecar.stash.journal import TIERS, Pass, Tier
 from lcc_sidecar.transcript.billed import billed_in
 from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.transcript.tokens import token_counter
 
-Mode = Literal["lossless", "recoverable", "stashed"]
+Mode = Literal["lossless", "recoverable", "stashed", "aggressive", "elide"]
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -68,19 +69,48 @@ NOTHING = Taken("lossless", {})
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One try: the rules of a mode, with the session's stash behind it if there is one."""
+    """One try: the rules of a mode, in a tier, with the session's stash behind it if it has one."""
 
     mode: Mode
-    stasher: Stasher | None
-    tier: Tier = TIERS[0]
+    tier: Tier
+    hold: Hold | None
 
     def take(self, transcript: Transcript, question: str, cwd: str | None) -> Taken:
         """Run the pass. Raise LiveCompactionError if it does not hold its own contract."""
-        options = Options(question=question, rules_mode=self.mode, workspace_root=cwd)
-        done = compact(transcript, options, stasher=self.stasher)
+        found = Taken(self.mode, {}, self.tier)
+        if self.mode != "elide":
+            mode: RulesMode = "stashed" if self.mode == "aggressive" else self.mode
+            options = Options(question=question, rules_mode=mode, workspace_root=cwd)
+            done = self._run(transcript, options)
+            transcript, found = done.transcript, replace(found, notes=done.notes)
+        if self.mode in ("elide", "aggressive"):
+            done = self._run(transcript, self._eliding(transcript))
+            told = done.report["elision"]
+            found = replace(
+                found,
+                notes={**found.notes, **done.notes},
+                evidence=told["evidence_protected"],
+                cutoff=told["cutoff"],
+                decided_through=told["decided_through"],
+            )
+        return found
+
+    def _run(self, transcript: Transcript, options: Options) -> Compaction:
+        stasher = self.hold.stasher if self.hold else None
+        done = compact(transcript, options, stasher=stasher)
         if done.report["degraded"]:
             raise LiveCompactionError("not_verified", "the pass did not hold its own contract")
-        return Taken(self.mode, done.notes, self.tier)
+        return done
+
+    def _eliding(self, transcript: Transcript) -> Options:
+        """Return the options of a pass that is due now: the client has said that it is time."""
+        configured = msgspec.convert(load_config(), Elision)
+        tokens = token_counter("estimate").count(transcript.texts()) + configured.overhead_tokens
+        elision = msgspec.structs.replace(configured, context_window=tokens, reserve_tokens=1)
+        through = self.hold.decided_through if self.hold else None
+        is_aggressive = self.tier == "aggressive"
+        standing = Standing(decided_through=through, is_aggressive=is_aggressive)
+        return Options(elision=elision, standing=standing)
 
 
 def ladder(mode: Mode, hold: Hold | None, *, escalates: bool) -> Iterator[Step]:
@@ -89,11 +119,12 @@ def ladder(mode: Mode, hold: Hold | None, *, escalates: bool) -> Iterator[Step]:
     Without a stash there is one: what only the stash could give back stays.
     """
     if mode == "lossless" or hold is None:
-        yield Step("lossless" if mode == "lossless" else "recoverable", None)
+        yield Step("lossless" if mode == "lossless" else "recoverable", TIERS[0], None)
         return
-    start = max(TIERS.index(mode), TIERS.index(hold.tier))
+    first: Tier = "stashed" if mode == "elide" else mode
+    start = max(TIERS.index(first), TIERS.index(hold.tier))
     for tier in TIERS[start:] if escalates else TIERS[start : start + 1]:
-        yield Step("recoverable" if tier == "recoverable" else "stashed", hold.stasher, tier)
+        yield Step("elide" if mode == "elide" else tier, tier, hold)
 
 
 def fill(usage: Usage | None, session: SessionIndex) -> Fill:
