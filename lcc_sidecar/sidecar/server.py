@@ -187,7 +187,7 @@ class Server:
         if len(encode_reply(answer)) > REPLY_MAX_BYTES - ENVELOPE_BYTES:
             return live.too_much()
         if answer["outcome"] == "replaced":
-            self._stashing.answered(session.session_id, answer["notes"].values())
+            self._stashing.answered(session.session_id, answer)
         return answer
 
     def _recall(self, request: Recall) -> Reply:
