@@ -1,6 +1,7 @@
 """The stash's part in a pass: what goes there, and pointers that name it only once it is there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from lcc_sidecar.options import Options
@@ -8,10 +9,29 @@ from lcc_sidecar.policy import notes
 from lcc_sidecar.policy.credentials import is_credential_result
 from lcc_sidecar.policy.decision import Decision
 from lcc_sidecar.policy.stashed import reason_to_keep, stash_decision
-from lcc_sidecar.proof.stash import Stashed, Stasher, body_id
+from lcc_sidecar.proof.session_stash import SessionStash
+from lcc_sidecar.proof.stash import Rehearsal, Stashed, Stasher, body_id
+from lcc_sidecar.stash.database import Database
 from lcc_sidecar.transcript.model import Pair, Transcript
 
 UNAVAILABLE = "stash_unavailable"
+
+
+@contextmanager
+def stasher_by_hand(
+    options: Options, session_id: str | None = None, *, rehearse: bool = False
+) -> Iterator[Stasher | None]:
+    """Give the stasher of a pass that somebody starts by hand, if its mode needs one.
+
+    `rehearse`: a dry run, which writes nothing. Raise StashError if the stash cannot be used.
+    """
+    if not options.needs_stash:
+        yield None
+    elif rehearse:
+        yield Rehearsal()
+    else:
+        with closing(Database()) as database:
+            yield SessionStash(database, session_id)
 
 
 def for_the_stash(

@@ -8,14 +8,16 @@ from typing import Any, TypeVar
 import click
 
 from lcc_sidecar.carrying import carried_out
+from lcc_sidecar.cli.elision import elision_options, take_elision
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
-from lcc_sidecar.cli.refused import RefusingCommand, refuse_mode
+from lcc_sidecar.cli.refused import RefusingCommand
 from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.options import Options, check
 from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
-from lcc_sidecar.transcript.files import load_document
+from lcc_sidecar.stashing import stasher_by_hand
+from lcc_sidecar.transcript.files import load_document, session_id_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULT = Options()
@@ -34,13 +36,6 @@ def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
 @click.argument("file", type=click.Path())
 @click.option("-q", "--question", default="", help="The goal: what it names is kept.")
 @click.option(
-    "--mode",
-    default="tool-calls",
-    callback=refuse_mode,
-    expose_value=False,
-    help="tool-calls, the only mode.",
-)
-@click.option(
     "--provider",
     default=_DEFAULT.provider,
     show_default=True,
@@ -52,6 +47,7 @@ def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
     default=_DEFAULT.rules_mode,
     show_default=True,
     help="lossless: text that stands again later. recoverable: also what the disk gives back. "
+    "stashed: all else that is large, too, into the stash on this machine; recall gives it back. "
     "lossy: EXPERIMENTAL, drops and trims what does not come back.",
 )
 @click.option(
@@ -62,6 +58,11 @@ def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
 @click.option("--no-disk-check", is_flag=True, help="Decide by the transcript alone.")
 @click.option(
     "--allow-command-pointers", is_flag=True, help="Allow pointers to read-only commands."
+)
+@click.option(
+    "--stash-credentials",
+    is_flag=True,
+    help="Let what looks like a credential file into the stash, too.",
 )
 @_number("preserve_recent", "How many of the newest messages stay whole.")
 @_number("min_reduction", "From where it is worth it.")
@@ -80,10 +81,14 @@ def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
     show_default=True,
     help="How the receipt counts tokens.",
 )
+@elision_options
 @click.option("-o", "--output", type=click.Path(), help="Write the compacted transcript here.")
 @click.option("-r", "--report", type=click.Path(), help="Write the report here, for `lcc explain`.")
 @click.option("--dry-run", is_flag=True, help="Decide and show the receipt; write nothing.")
+@click.pass_context
 def compact(  # noqa: PLR0913 - one parameter an option
+    context: click.Context,
+    /,
     *,
     file: str,
     workspace_root: str | None,
@@ -99,7 +104,8 @@ def compact(  # noqa: PLR0913 - one parameter an option
     Without -o the compacted transcript goes to standard output.
     """
     root = os.path.abspath(workspace_root) if workspace_root else None
-    options = Options(workspace_root=root, disk_check=not no_disk_check, **others)
+    elision = take_elision(context, others)
+    options = Options(workspace_root=root, disk_check=not no_disk_check, elision=elision, **others)
     check(options)
     check_targets(file, {"-o": output, "-r": report})
     if not (output or dry_run) and sys.stdout.isatty():
@@ -110,8 +116,12 @@ def compact(  # noqa: PLR0913 - one parameter an option
     if document.damaged:
         count = f"{document.damaged} damaged line{'s' if document.damaged > 1 else ''}"
         click.echo(f"lcc: {file}: {count} could not be read and stay as they are", err=True)
-    with progress_bar() as progress:
-        done = run_pass(document.transcript, options, progress)
+    session_id = session_id_of(file, document)
+    with (
+        progress_bar() as progress,
+        stasher_by_hand(options, session_id, rehearse=dry_run) as stash,
+    ):
+        done = run_pass(document.transcript, options, progress, stasher=stash)
     if not dry_run:
         compacted = carried_out(document, done)
         if output:
