@@ -26,6 +26,14 @@ _NAMES = (
     r"\.docker/config\.json",
     r"run/secrets/[^\s:]+",
 )
+# In small letters, what stands in each of these names: a plain look is a hundred times faster, and
+# most calls name nothing like it.
+_HINTS = (
+    *(".env", "netrc", "npmrc", "pypirc", "pgpass", "htpasswd", "dockercfg", "my.cnf"),
+    *("vault-token", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".pem", ".key", ".p12", ".pfx"),
+    *(".kdbx", ".jks", ".ppk", "credentials", "secrets", "service-account", "service_account"),
+    *(".aws", ".ssh", ".gnupg", ".kube", ".docker"),
+)
 _NAME = rf"(?:{'|'.join(_NAMES)})"
 _PATH = re.compile(rf"(?:.*/)?{_NAME}", re.IGNORECASE)
 # The lines of a search say which file they are of: `config/.env:3:TOKEN=...`
@@ -42,11 +50,23 @@ def is_credential_result(call: ToolCall, text: str) -> bool:
 
     A file that is only the pattern of one (`.env.example`) or a public key is none.
     """
-    if any(_is_credential_path(path) for path in _paths(call)):
+    if _names_one(call):
         return True
     if "PRIVATE KEY" in text and _PRIVATE_KEY.search(text):
         return True
-    return _is_search(call) and any(not _is_harmless(m[1]) for m in _FOUND_IN.finditer(text))
+    if not (_is_search(call) and _has_hint(text)):
+        return False
+    return any(not _is_harmless(found[1]) for found in _FOUND_IN.finditer(text))
+
+
+def _names_one(call: ToolCall) -> bool:
+    named = (*strings(call.input), working_directory(call) or "")
+    return _has_hint("\n".join(named)) and any(map(_is_credential_path, _paths(call)))
+
+
+def _has_hint(text: str) -> bool:
+    small = text.lower()
+    return any(hint in small for hint in _HINTS)
 
 
 def _paths(call: ToolCall) -> Iterator[str]:
