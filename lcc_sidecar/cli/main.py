@@ -17,6 +17,7 @@ _VERBS = {
     "explain": "show what a report says was done, and why",
     "mcp": "serve an agent the same as tools (Model Context Protocol, stdio)",
     "sidecar": "start, stop and look at the sidecar",
+    "stash": "list, collect, export and purge what is kept of sessions",
     "verify": "hold a compaction to its contract",
 }
 

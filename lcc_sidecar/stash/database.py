@@ -60,12 +60,17 @@ CREATE VIRTUAL TABLE word_counts USING fts5vocab(words, row);
 """
 
 
+def default_path() -> Path:
+    """Return where the stash is, or will be."""
+    return Path(state_dir(), "stash", "stash.db")
+
+
 class Database:
     """Connections to the stash's file: one that writes, one that reads. Safe from any thread."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Open the file, made now if need be. Raise StashError if that cannot be done."""
-        self.path = path or Path(state_dir(), "stash", "stash.db")
+        self.path = path or default_path()
         if not make_private(str(self.path.parent)):
             raise StashError(f"{self.path.parent} is not this user's alone: mend or remove it")
         self._write_lock, self._read_lock = threading.RLock(), threading.RLock()
@@ -153,7 +158,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = 1")  # on macOS a plain fsync does not reach the disk
     connection.execute("PRAGMA trusted_schema = 0")
-    # What is deleted is overwritten, except on pages that become free: a purge sees to those.
+    # What is deleted is overwritten, except on pages that become free: a purge gives those back.
     connection.execute("PRAGMA secure_delete = FAST")
     return connection
 

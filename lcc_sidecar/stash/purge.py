@@ -62,25 +62,17 @@ def purge(database: Database, sessions: Sequence[int], progress: Progress) -> No
     Raise StashError if the stash cannot be used, or if somebody reads it without a pause: then
     bytes may stand in its log, and it takes another purge.
     """
-    try:
-        _overwrite(database, "ON")
-        for at, session in enumerate(sessions):
-            progress("purging", at, len(sessions))
-            _in_steps(database, session)
-        _purge_words(database, progress)
-        give_pages_back(database, progress)
-    finally:
-        _overwrite(database, "FAST")
+    for at, session in enumerate(sessions):
+        progress("purging", at, len(sessions))
+        _in_steps(database, session)
+    # What was deleted is overwritten within a page. Whole free pages go with the end of the file.
+    _purge_words(database, progress)
+    give_pages_back(database, progress)
     if not database.cut_log(STASH_BUSY_SECONDS):
         raise StashError(
             f"the results are gone, but somebody reads {database.path} without a pause, so bytes of"
             " them may stand in its log: run the purge again, after `lcc sidecar stop` if need be"
         )
-
-
-def _overwrite(database: Database, how: str) -> None:
-    with database.writing() as db:
-        db.execute(f"PRAGMA secure_delete = {how}")
 
 
 def _in_steps(database: Database, session: int) -> None:
