@@ -25,6 +25,13 @@ LOSSY_TRIM_HEAD_CHARS = 1000
 LOSSY_TRIM_TAIL_CHARS = 1000
 WHOLE_READ_MAX_LINES = 2000  # where the client's Read stops if no range is asked for
 
+# --- stash pointers ---
+PATH_MAX_CHARS = 4096  # Linux opens no longer one; what a credential file's name is looked for in
+RECALL_ID_DIGITS = 24  # of a body's 64, in notes: 96 bits; nobody finds two bodies that share them
+# Of a result that goes into the stash. On 18 published sessions with 20 calls or more, laid out:
+# TABLE
+STASH_FLOOR_CHARS = 1000
+
 # --- reading session files ---
 TRANSCRIPT_MAX_BYTES = 1 << 30  # ten times the largest session seen; it is held in memory
 LOOK_AT_LINES = 20  # that tell a session file from a JSON document; publishers add comment lines

@@ -24,15 +24,22 @@ from lcc_sidecar.paths import meeting_point
 
 _CHUNK_BYTES = 1 << 20
 _SPACE = b" \t\r\n\0"
+_OUTPUT = b'"hook_output":'
 
 
 def nudge(event: str) -> None:
-    """Pass this hook's input on to the sidecar as `event`. Never raise, never print."""
+    """Pass this hook's input on to the sidecar as `event`. Never raise.
+
+    Print nothing but what the sidecar has for the model after a compaction.
+    """
     try:
         deadline = time.monotonic() + HOOK_TOTAL_SECONDS
         payload = read_stdin(HOOK_STDIN_MAX_BYTES, time.monotonic() + HOOK_STDIN_SECONDS)
         if payload:
-            expect_ok(exchange(wire.request("nudge", payload, event), deadline))
+            request = wire.request("nudge", payload, event, os.getppid())
+            reply = expect_ok(exchange(request, deadline))
+            if _OUTPUT in reply:
+                _print_output(reply)
     except Exception as error:  # noqa: BLE001 - a hook fails open, whatever it is
         _note(event, error)
 
@@ -49,7 +56,8 @@ def compact() -> None:
             # One that hangs, or cannot start, is not waited for as long as one that works.
             ready = time.monotonic() + COMPACT_READY_SECONDS
             expect_ok(exchange(wire.request("ping"), ready))
-            reply = exchange(wire.request("compact", payload), deadline)
+            request = wire.request("compact", payload, client=os.getppid())
+            reply = exchange(request, deadline)
             _print_whole(expect_ok(reply))
     except Exception as error:  # noqa: BLE001 - as above
         _note("compact", error)
@@ -124,7 +132,18 @@ def _print_whole(reply: bytes) -> None:
 
     if not isinstance(json.loads(reply), dict):
         raise SidecarError("the reply is no JSON object")
-    left = memoryview(reply)
+    _write(reply)
+
+
+def _print_output(reply: bytes) -> None:
+    """Write what the reply has for the client, the one JSON object that the event takes."""
+    import json  # noqa: PLC0415 - only a hook that has something to say pays for it
+
+    _write(json.dumps(json.loads(reply)["hook_output"]).encode())
+
+
+def _write(output: bytes) -> None:
+    left = memoryview(output)
     while left:
         left = left[os.write(1, left) :]
 

@@ -16,13 +16,19 @@ OK = b'{"ok":true'
 RESTART = b'{"ok":false,"restart":'
 
 
-def request(command: str, payload: bytes = b"{}", event: str = "") -> tuple[bytes, bytes, bytes]:
+def request(
+    command: str, payload: bytes = b"{}", event: str = "", client: int = 0
+) -> tuple[bytes, bytes, bytes]:
     """Return the parts of a request frame; `payload` is a JSON object, passed on as it is.
 
-    `command` and `event` are plain words of ours. The receiver reads the first `command`, so that
-    nothing inside a broken payload can pose as another one.
+    `command` and `event` are plain words of ours; `client` is the process id of the Claude Code
+    that speaks through us, 0 if none does. The receiver reads the first `command`, so that nothing
+    inside a broken payload can pose as another one.
     """
-    head = f'{{"command":"{command}","version":"{__version__}","event":"{event}","payload":'
+    head = (
+        f'{{"command":"{command}","version":"{__version__}","event":"{event}","client":{client},'
+        '"payload":'
+    )
     opening, closing = head.encode(), b"}"
     size = len(opening) + len(payload) + len(closing)
     return size.to_bytes(HEADER_BYTES, "big") + opening, payload, closing

@@ -9,17 +9,26 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from lcc_sidecar.limits import RECALL_ID_DIGITS, USUAL_CHARS_PER_TOKEN
+
 _VERIFIED = "; content verified on disk at compaction time"
 _PLAIN_PATH = re.compile(r"(?:(?! \(lines | to recover)[^\]])+")
 _PLAIN_COMMAND = re.compile(r"[^`]+")
 _PLAIN = re.compile(r"[^\]]+")
 _PLAIN_ID = re.compile(r"[^\]\s]+")
+_PLAIN_TOOL = re.compile(r"[^\];]+")
 
+_ID = rf"[0-9a-f]{{{RECALL_ID_DIGITS}}}"
+_BACKED = (  # what the stash may back as well
+    r"\[removed: re-read [^\]]+ to recover(?:" + re.escape(_VERIFIED) + r")?\]"
+    r"|\[removed: re-run `[^`]+` to recover\]"
+)
 _NOTE = re.compile(
     r"\[identical output kept at (?P<identical>[^\]\s]+)\]"
     r"|\[output = lines \d+-\d+ of (?P<lines>[^\]\s]+)\]"
-    r"|\[removed: re-read [^\]]+ to recover(?:" + re.escape(_VERIFIED) + r")?\]"
-    r"|\[removed: re-run `[^`]+` to recover\]"
+    rf"|(?:{_BACKED})(?: \[recall (?P<backed>{_ID})\])?"
+    rf"|\[removed: \d+ tokens \(\d+ lines?\) of [^\];]+ output; recall (?P<stashed>{_ID}) "
+    r"to get it back\]"
     r"|\[tools found: [^\]]+; to use one, search for it again\]"
 )
 
@@ -50,6 +59,28 @@ def re_run(command: str) -> str | None:
     if not _is_plain(command, _PLAIN_COMMAND):
         return None
     return f"[removed: re-run `{command}` to recover]"
+
+
+def stashed(tool: str, chars: int, lines: int, body_id: str) -> str | None:
+    """Return the note for a result of a tool that only the stash holds, by its full or short id.
+
+    The tokens in it are an estimate, from `chars` alone: the same result has the same note always.
+    """
+    if not _is_plain(tool, _PLAIN_TOOL):
+        return None
+    tokens = round(chars / USUAL_CHARS_PER_TOKEN)
+    size = f"{tokens} tokens ({lines} {'line' if lines == 1 else 'lines'})"
+    return f"[removed: {size} of {tool} output; recall {short_id(body_id)} to get it back]"
+
+
+def with_recall(note: str, body_id: str) -> str:
+    """Return a pointer to a file or a command with the second way back behind it: the stash."""
+    return f"{note} [recall {short_id(body_id)}]"
+
+
+def short_id(body_id: str) -> str:
+    """Return as much of a body's id as people and notes see of it."""
+    return body_id[:RECALL_ID_DIGITS]
 
 
 def trimmed(text: str, head: int, tail: int = 0) -> str:
@@ -89,6 +120,12 @@ def kept_at(text: str) -> str | None:
     """Return the id of the result that a note points at, if it points at one."""
     found = _NOTE.fullmatch(text) if text.startswith("[") else None
     return (found["identical"] or found["lines"]) if found else None
+
+
+def recall_id(text: str) -> str | None:
+    """Return the id to recall that a note names, if it names one: all or part of its way back."""
+    found = _NOTE.fullmatch(text) if text.startswith("[") else None
+    return (found["stashed"] or found["backed"]) if found else None
 
 
 def _is_plain(value: str, allowed: re.Pattern[str] = _PLAIN) -> bool:

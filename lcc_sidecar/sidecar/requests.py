@@ -10,9 +10,13 @@ from lcc_sidecar.errors import SidecarError
 
 
 class Request(msgspec.Struct, tag_field="command", kw_only=True):
-    """`version` is the caller's; `payload` stays undecoded until a handler wants it."""
+    """`version` is the caller's; `payload` stays undecoded until a handler wants it.
+
+    `client` is the process id of the Claude Code that the caller belongs to; 0 if to none.
+    """
 
     version: str
+    client: int = 0
     payload: msgspec.Raw = msgspec.Raw(b"{}")
 
 
@@ -30,6 +34,10 @@ class Compact(Request, tag="compact"):
     """Ask for the answer to a live compaction; `payload` holds the rows."""
 
 
+class Recall(Request, tag="recall"):
+    """Ask for what a session held, word for word; `payload` is the reference."""
+
+
 class Status(Request, tag="status"):
     """Ask how the sidecar is."""
 
@@ -42,7 +50,7 @@ class Stop(Request, tag="stop"):
     """Ask it to answer, then leave."""
 
 
-AnyRequest = Ping | Nudge | Compact | Status | Drain | Stop
+AnyRequest = Ping | Nudge | Compact | Recall | Status | Drain | Stop
 
 
 class HookInput(msgspec.Struct, frozen=True):
@@ -51,6 +59,7 @@ class HookInput(msgspec.Struct, frozen=True):
     session_id: str | None = None
     transcript_path: str | None = None
     agent_id: str | None = None
+    source: str | None = None  # of SessionStart: startup, resume, clear, compact
 
 
 def decode_request(body: bytes) -> AnyRequest:

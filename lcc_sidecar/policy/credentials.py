@@ -1,0 +1,77 @@
+"""Which results show a credential file: they go into the stash only where the person allows it.
+
+Pure, and no part of the pass: what stashes results at first sight asks the same question. It would
+rather be wrong about a harmless result than about a key; but it knows files by their names and
+private keys by their frame, and cannot know a secret that a program prints.
+"""
+
+import re
+from collections.abc import Iterator
+
+from lcc_sidecar.limits import PATH_MAX_CHARS
+from lcc_sidecar.policy.reads import SHELL_TOOLS, working_directory
+from lcc_sidecar.policy.targets import strings
+from lcc_sidecar.transcript.model import ToolCall
+
+_NAMES = (
+    r"\.env(?:rc|[.*?\[][^/\s:]*)?",
+    r"(?!(?:process|import\.meta|deno|bun)\.env)[^/\s:]+\.env",  # and not what code reads
+    r"\.(?:netrc|npmrc|pypirc|pgpass|htpasswd|git-credentials|dockercfg|my\.cnf|vault-token)",
+    r"id_(?:rsa|dsa|ecdsa|ed25519)[^/\s:]*",
+    r"[^/\s:]*\.(?:pem|key|p12|pfx|kdbx|jks|keystore|ppk)",
+    r"[^/\s:]*credentials\.json",
+    r"secrets\.[^/\s:]+",
+    r"service[-_]account[^/\s:]*\.json",
+    r"\.(?:aws|ssh|gnupg|kube)(?:/[^\s:]*)?",  # the folder as a whole: `cd ~/.ssh && cat config`
+    r"\.docker/config\.json",
+    r"run/secrets/[^\s:]+",
+)
+_NAME = rf"(?:{'|'.join(_NAMES)})"
+_PATH = re.compile(rf"(?:.*/)?{_NAME}", re.IGNORECASE)
+# The lines of a search say which file they are of: `config/.env:3:TOKEN=...`
+_FOUND_IN = re.compile(rf"^((?:[^\s:]*/)?{_NAME})(?::|-\d)", re.IGNORECASE | re.MULTILINE)
+_HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
+_PRIVATE_KEY = re.compile(r"-----(?:BEGIN|END) (?:[A-Z0-9]+ ){0,3}PRIVATE KEY")
+_WORD_ENDS = re.compile(r"[\s'\"`;&|<>(){}=,:$]+")
+_SEARCHES = re.compile(r"\b(?:[efr]?grep|rg|ag|ack|findstr|select-string)\b", re.IGNORECASE)
+_NO_PATHS = frozenset({"content", "description", "new_string", "old_string", "pattern", "prompt"})
+
+
+def is_credential_result(call: ToolCall, text: str) -> bool:
+    """Return whether a call's result shows a credential file: by the paths it names, or the text.
+
+    A file that is only the pattern of one (`.env.example`) or a public key is none.
+    """
+    if any(_is_credential_path(path) for path in _paths(call)):
+        return True
+    if "PRIVATE KEY" in text and _PRIVATE_KEY.search(text):
+        return True
+    return _is_search(call) and any(not _is_harmless(m[1]) for m in _FOUND_IN.finditer(text))
+
+
+def _paths(call: ToolCall) -> Iterator[str]:
+    """Yield whatever a call's input may name as a path, and where that is relative to a folder."""
+    cwd = working_directory(call)
+    for value in strings({k: v for k, v in call.input.items() if k not in _NO_PATHS}):
+        words = _WORD_ENDS.split(value) if call.tool in SHELL_TOOLS else [value]
+        for word in words:
+            path = word.replace("\\", "/")
+            yield path
+            if cwd and path and not path.startswith("/"):
+                yield f"{cwd}/{path}"
+
+
+def _is_search(call: ToolCall) -> bool:
+    if call.tool not in SHELL_TOOLS:
+        return _SEARCHES.search(call.tool) is not None
+    return any(_SEARCHES.search(text) for text in strings(call.input))
+
+
+def _is_credential_path(path: str) -> bool:
+    # Longer than any path: a regular expression has no business with it.
+    is_path = len(path) <= PATH_MAX_CHARS and _PATH.fullmatch(path) is not None
+    return is_path and not _is_harmless(path)
+
+
+def _is_harmless(path: str) -> bool:
+    return path.lower().endswith(_HARMLESS)
