@@ -1,4 +1,4 @@
-"""`lcc stash`: look at what is kept, let old things go, take it out as files, remove it for good."""
+"""`lcc stash`: look at what is kept, let old things go, take them out as files, or for good."""
 
 import dataclasses
 import time
