@@ -169,4 +169,3 @@ STASH_LOOK_OBJECTS = 256  # looked at before others may read again
 STASH_ROOM_SHARE = 20  # of the cap is made free beyond it: rewriting the search index is the cost
 STASH_MERGE_SHARE = 8  # the search index is rewritten when an eighth of it went
 STASH_CHECKPOINT_SECONDS = 0.1  # that gc waits for readers; the next run cuts the log, too
-STASH_ID_MIN_DIGITS = 12  # of an id: 48 bits tell a hundred thousand results apart

@@ -15,7 +15,7 @@ from lcc_sidecar.stash import export as exporting
 from lcc_sidecar.stash import gc as collecting
 from lcc_sidecar.stash import overview
 from lcc_sidecar.stash import purge as purging
-from lcc_sidecar.stash.database import Database, default_path
+from lcc_sidecar.stash.database import Database, stash_path
 
 
 @click.group()
@@ -33,7 +33,7 @@ def stash() -> None:
 def list_(session: str | None, *, as_json: bool) -> None:
     """List the sessions, or what one SESSION holds."""
     settings = _settings()
-    if not default_path().exists():
+    if not stash_path().exists():
         click.echo("[]" if as_json else "Nothing is stashed yet.")
         return
     database = Database()
@@ -142,6 +142,6 @@ def _settings() -> Settings:
 
 
 def _opened() -> Database:
-    if not default_path().exists():
-        raise StashError(f"nothing is stashed yet: there is no {default_path()}")
+    if not stash_path().exists():
+        raise StashError(f"nothing is stashed yet: there is no {stash_path()}")
     return Database()

@@ -60,7 +60,7 @@ CREATE VIRTUAL TABLE word_counts USING fts5vocab(words, row);
 """
 
 
-def default_path() -> Path:
+def stash_path() -> Path:
     """Return where the stash is, or will be."""
     return Path(state_dir(), "stash", "stash.db")
 
@@ -70,7 +70,7 @@ class Database:
 
     def __init__(self, path: Path | None = None) -> None:
         """Open the file, made now if need be. Raise StashError if that cannot be done."""
-        self.path = path or default_path()
+        self.path = path or stash_path()
         if not make_private(str(self.path.parent)):
             raise StashError(f"{self.path.parent} is not this user's alone: mend or remove it")
         self._write_lock, self._read_lock = threading.RLock(), threading.RLock()

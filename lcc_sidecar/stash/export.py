@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from lcc_sidecar.errors import LccError, StashError, UsageError
-from lcc_sidecar.limits import STASH_ID_MIN_DIGITS
+from lcc_sidecar.limits import ID_MIN_DIGITS
 from lcc_sidecar.paths import make_private
 from lcc_sidecar.stash import objects, overview
 from lcc_sidecar.stash.database import Database
@@ -26,7 +26,7 @@ def rows_of(database: Database, name: str) -> list[EntryRow]:
     try:
         number, _ = overview.find(database, name)
     except StashError:
-        if not re.fullmatch(rf"[0-9a-f]{{{STASH_ID_MIN_DIGITS},64}}", name):
+        if not re.fullmatch(rf"[0-9a-f]{{{ID_MIN_DIGITS},64}}", name):
             raise
         return [_object(database, name)]
     return overview.entries(database, number)
