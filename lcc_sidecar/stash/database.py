@@ -23,6 +23,7 @@ SCHEMA_VERSION = 1
 # `objects`: each body once, by its SHA-256; `xxh3` finds one again fast. `entries`: what a session
 # held, numbered in its order. `pointers`: who relies on which object. `passes`: the journal.
 # `words`: what a search looks into; `session` holds one term, so that a search stays in a session.
+# Each word stands once an entry: where it stood is not kept, which would take five times the room.
 _SCHEMA = """
 CREATE TABLE objects(
   n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, xxh3 BLOB NOT NULL, kind TEXT NOT NULL,
@@ -54,14 +55,13 @@ CREATE INDEX passes_session ON passes(session);
 CREATE TABLE clients(
   pid INTEGER PRIMARY KEY, session_id TEXT NOT NULL, is_swapped INTEGER NOT NULL,
   seen_at REAL NOT NULL);
-CREATE VIRTUAL TABLE words USING fts5(
-  session, body, content='', tokenize="unicode61 remove_diacritics 0 tokenchars '_'");
+CREATE VIRTUAL TABLE words USING fts5(session, body, content='', detail=none, tokenize="ascii");
 CREATE VIRTUAL TABLE word_counts USING fts5vocab(words, row);
 """
 
 
 def stash_path() -> Path:
-    """Return where the stash is, or will be."""
+    """Return where this user's stash lies, whether it is there yet or not."""
     return Path(state_dir(), "stash", "stash.db")
 
 

@@ -117,7 +117,7 @@ def _insert(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> Non
             _printable(entry.target),
             entry.is_error,
             len(text),
-            text.count("\n") + 1,
+            text.removesuffix("\n").count("\n") + 1,  # as a note counts them
             is_indexed,
         ),
     )
@@ -182,8 +182,11 @@ def _indexed(session: int, target: str | None, body: Body) -> tuple[str, str]:
 
 
 def session_term(session: int) -> str:
-    """Return the one word under which a session's entries are found in the index."""
-    return f"s{session}"
+    """Return the one word under which a session's entries are found in the index.
+
+    No text holds it: § is in no word.
+    """
+    return f"§{session}"
 
 
 def _printable(target: str | None) -> str | None:

@@ -81,7 +81,7 @@ def states(database: Database, session_id: str) -> list[str]:
 def found(database: Database, word: str) -> list[int]:
     """Return the entries under a word of the search index, joined or not."""
     with database.reading() as db:
-        rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'body:"{word}"',))
+        rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',))
         return [row[0] for row in rows.fetchall()]
 
 
