@@ -56,7 +56,7 @@ def _about(total: Total, settings: Settings, now: float) -> list[Text]:
     cap = f"  {size(total.used_bytes)} of {size(settings.stash_max_bytes)} ({share:.0%})"
     kept = (
         f"{count(total.bodies, 'result')}: {size(total.original_bytes)}, packed to"
-        f" {size(total.packed_bytes)}; the oldest is from {age(total.oldest, now)} ago"
+        f" {size(total.packed_bytes)}; the oldest is {age(total.oldest, now)} old"
     )
     rule = (
         f"kept for {count(settings.stash_days, 'day')}, and as long as a live session has a pointer"
@@ -149,7 +149,7 @@ def age(when: float | None, now: float) -> str:
     for unit, name in _AGES:
         if now - when >= unit:
             return f"{int((now - when) / unit)} {name}"
-    return "now"
+    return "0 min"
 
 
 def count(number: int, one: str, many: str = "") -> str:

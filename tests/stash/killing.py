@@ -24,7 +24,7 @@ _ROTTEN = "this one rots before anybody relies on it\n" * 20
 
 
 def life(say: Say) -> None:
-    """Do once what can be done to a stash; say each pointer when it exists, and when it goes."""
+    """Do once what can be done to a stash; say each pointer as soon as it exists."""
     database = Database()
     home = Path(os.environ["LCC_SIDECAR_HOME"])
     transcript = home / "live.jsonl"
@@ -48,9 +48,7 @@ def life(say: Say) -> None:
     assert not any(worlds.is_there(database, text) for text in old)
 
     secret = worlds.noise(99, 5000)
-    for object_id in worlds.point(database, "secret", [secret]).values():
-        say(f"+ {object_id}")
-        say(f"- {object_id}")
+    worlds.point(database, "secret", [secret])  # not said: it is about to go
     with database.reading() as db:
         doomed = records.session_number(db, "secret")
     assert doomed is not None
@@ -64,7 +62,7 @@ def life(say: Say) -> None:
 def _stash(database: Database, say: Say, call_id: str, text: str) -> None:
     """Stash one result and say its pointer at once: from here on it has to lead back."""
     stashed = SessionStash(database, "live").stash([worlds.pair(call_id, text)])[call_id]
-    say(f"+ {stashed.id} {stashed.seq}")
+    say(f"{stashed.id} {stashed.seq}")
 
 
 def look(promised: list[str]) -> list[str]:
@@ -84,32 +82,24 @@ def look(promised: list[str]) -> list[str]:
     return wrong
 
 
-def promised_by(lines: list[str]) -> list[str]:
-    """Return the pointers that were said and not taken back."""
-    gone = {line[2:] for line in lines if line.startswith("- ")}
-    return [line[2:] for line in lines if line.startswith("+ ") and line[2:] not in gone]
-
-
 def kill_and_look(home: Path, at: int | None) -> tuple[tracer.Trace, list[str]]:
     """Kill a life at a write; return its trace, and what three fresh processes found wrong."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(mode=0o700)
     os.environ["LCC_SIDECAR_HOME"] = str(home)
     trace = tracer.run(life, at)
-    promised = promised_by(trace.lines)
-    wrong = _in_a_fresh_process(promised)
+    wrong = _in_a_fresh_process(trace.lines)
     if at is not None:
         again = tracer.run(life, traced=False)
         if again.exit_code != 0:
             wrong.append("the same work cannot be done again")
-        wrong += _in_a_fresh_process([*promised, *promised_by(again.lines)])
+        wrong += _in_a_fresh_process([*trace.lines, *again.lines])
     return trace, wrong
 
 
 def _in_a_fresh_process(promised: list[str]) -> list[str]:
-    found = tracer.run(lambda say: [say(f"! {words}") for words in look(promised)], traced=False)
-    wrong = [line[2:] for line in found.lines]
-    return wrong if found.exit_code == 0 else [*wrong, "it cannot even be looked at"]
+    found = tracer.run(lambda say: [say(words) for words in look(promised)], traced=False)
+    return found.lines if found.exit_code == 0 else [*found.lines, "it cannot even be looked at"]
 
 
 def write_whole(home: Path, at: int | None) -> tuple[tracer.Trace, list[str]]:
@@ -131,7 +121,7 @@ def careless(home: Path, at: int | None) -> tuple[tracer.Trace, list[str]]:
     def work(say: Say) -> None:
         with open(home / "target", "wb", buffering=0) as file:
             file.write(b"half ")
-            say("+ 00")
+            say("done")
             file.write(b"and half")
 
     trace = tracer.run(work, at)
@@ -157,7 +147,7 @@ def main(which: str, folder: str, first: str, step: str, seconds: str) -> None:
         "calls": len(whole.calls),
         "exit_code": whole.exit_code,
         "points": len(found) - 1,
-        "pointers": len(promised_by(whole.lines)),
+        "pointers": len(whole.lines),
         "unsynced": sorted(whole.unsynced),
         "kinds": {name: whole.calls.count(name) for name in sorted(set(whole.calls))},
         "wrong": {at: words for at, words in found.items() if words},
