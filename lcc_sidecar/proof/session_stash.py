@@ -69,10 +69,17 @@ class SessionStash:
             self._point(db, session, bodies[pair.call.id])
         if session == records.NO_SESSION:
             return {}
-        seqs = records.record(db, session, map(entry_of, pairs))
+        entries = [entry_of(pair) for pair in pairs]
+        numbered = list(zip(records.record(db, session, entries), entries, strict=True))
+        for seq, entry in numbered:
+            records.restore(db, session, seq, entry)
         if records.recall_off(db, session):
             return {}
-        return {pair.call.id: seq for pair, seq in zip(pairs, seqs, strict=True)}
+        return {  # a number counts only where it leads to the very text that is about to go
+            str(entry.tool_use_id): seq
+            for seq, entry in numbered
+            if records.holds(db, session, seq, entry.body)
+        }
 
     def _session(self, db: sqlite3.Connection) -> int:
         if self._session_id is None:
