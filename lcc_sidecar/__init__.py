@@ -19,6 +19,7 @@ __all__ = [
     "parse_transcript",
     "verify_lossless",
     "verify_recoverable",
+    "verify_stashed",
 ]
 
 

@@ -8,6 +8,7 @@ import copy
 import json
 import os
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Any, get_type_hints
 
@@ -16,13 +17,14 @@ import msgspec
 from lcc_sidecar import compaction
 from lcc_sidecar.carrying import carried_out
 from lcc_sidecar.errors import TranscriptError, TranscriptFitError, UsageError
-from lcc_sidecar.options import Options, Provider, RulesMode
+from lcc_sidecar.options import Options, Provider, RulesMode, check
 from lcc_sidecar.policy import readonly_commands
+from lcc_sidecar.stashing import stasher_by_hand
 from lcc_sidecar.transcript import messages_json
 from lcc_sidecar.transcript.files import decode_json, parse_document
 from lcc_sidecar.transcript.model import Message, Transcript
 from lcc_sidecar.transcript.tokens import Method
-from lcc_sidecar.verify import lossless, recoverable
+from lcc_sidecar.verify import lossless, recoverable, stashed
 
 __all__ = [
     "TranscriptCompactionRequest",
@@ -36,6 +38,7 @@ __all__ = [
     "parse_transcript",
     "verify_lossless",
     "verify_recoverable",
+    "verify_stashed",
 ]
 
 Payload = dict[str, Any] | list[Any]
@@ -49,8 +52,10 @@ _TOO_DEEP = "the payload is nested too deep to be read"
 class TranscriptCompactionRequest:
     """One pass over a payload; the fields are the options of `lcc compact`, under their names.
 
-    `client` takes a judge's place. `workspace_root` lets the disk decide. The provider is `rules`
-    unless another one is named: nothing leaves the machine that was not asked for.
+    `client` takes a judge's place, and `stasher` that of this user's stash, which mode `stashed`
+    puts results into: `stash(pairs)` returns by tool_use_id what it holds. `workspace_root` lets
+    the disk decide. The provider is `rules` unless another one is named: nothing leaves the machine
+    that was not asked for.
     """
 
     payload: Any
@@ -72,11 +77,17 @@ class TranscriptCompactionRequest:
     workspace_root: str | None = _DEFAULT.workspace_root
     disk_check: bool = _DEFAULT.disk_check
     allow_command_pointers: bool = _DEFAULT.allow_command_pointers
+    stash_credentials: bool = _DEFAULT.stash_credentials
     tokens: Method = _DEFAULT.tokens
+    stasher: Any = None
 
     def options(self) -> Options:
         """Return the options of the pass. Raise UsageError for a value of another type."""
-        given = {field.name: getattr(self, field.name) for field in fields(Options)}
+        given = {
+            field.name: getattr(self, field.name)
+            for field in fields(Options)
+            if hasattr(self, field.name)
+        }
         if isinstance(given["workspace_root"], os.PathLike):
             given["workspace_root"] = os.fspath(given["workspace_root"])
         for name, value in given.items():
@@ -116,16 +127,21 @@ def compact_transcript(request: TranscriptCompactionRequest) -> TranscriptCompac
 
     Raise TranscriptError, naming the place, for a payload that is not of the specified shape,
     TranscriptFitError where a judge could not be shown the conversation, UsageError for options
-    that cannot be honoured.
+    that cannot be honoured, StashError where mode `stashed` has no stash to use.
     """
     options = request.options()
     client = request.client
     if options.is_judged and client is not None and not callable(getattr(client, "evaluate", None)):
         raise UsageError("client is no judge: give an object with evaluate(state, questions)")
+    stasher = request.stasher
+    if stasher is not None and not callable(getattr(stasher, "stash", None)):
+        raise UsageError("stasher is no stash: give an object with stash(pairs)")
     given = _encoded(request.payload)
     try:
         transcript = messages_json.parse_messages(decode_json(given))
-        done = compaction.compact(transcript, options, client=client)
+        check(options)
+        with nullcontext(stasher) if stasher else stasher_by_hand(options) as stash:
+            done = compaction.compact(transcript, options, client=client, stasher=stash)
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None
     return TranscriptCompactionResult(
@@ -161,6 +177,17 @@ def verify_recoverable(
 ) -> list[str]:
     """Return what breaks the recoverable contract between two payloads; an empty list is a pass."""
     return recoverable.verify_recoverable(
+        _transcript(original),
+        _transcript(compacted),
+        allow_command_pointers=allow_command_pointers,
+    )
+
+
+def verify_stashed(
+    original: Any, compacted: Any, *, allow_command_pointers: bool = False
+) -> list[str]:
+    """Return what breaks the stashed contract between two payloads; an empty list is a pass."""
+    return stashed.verify_stashed(
         _transcript(original),
         _transcript(compacted),
         allow_command_pointers=allow_command_pointers,

@@ -1,7 +1,7 @@
 """The pass: one transcript in, the same conversation with proven pointers out.
 
-The order is the whole point: protect, claim, prove, dedupe, apply, verify, and prove again right
-before the result is handed out. The CLI, the sidecar and the Python API all call `compact`.
+The order is the whole point: protect, claim, prove, dedupe, stash, apply, verify, and prove again
+right before the result is handed out. The CLI, the sidecar and the Python API all call `compact`.
 """
 
 import time
@@ -9,17 +9,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lcc_sidecar.eliding import carried_out, planned
+from lcc_sidecar.elision import Elision
+from lcc_sidecar.errors import UsageError
 from lcc_sidecar.judge.deciding import decide as decide_by_scores
 from lcc_sidecar.judge.judging import judge
 from lcc_sidecar.options import Options, check
-from lcc_sidecar.policy.decision import NO_RESULT, CommandClaim, Decision, FileClaim
+from lcc_sidecar.policy.decision import NO_RESULT, RECALLED, CommandClaim, Decision, FileClaim
 from lcc_sidecar.policy.lossless import dedupe
 from lcc_sidecar.policy.lossy import lossy_decisions
 from lcc_sidecar.policy.protect import Protection, protect
 from lcc_sidecar.policy.recoverable import Rules, Verdict, claims, command_decision, file_decision
+from lcc_sidecar.policy.stashed import STASHED
 from lcc_sidecar.proof.disk import Disk, DiskProof, changed_since
 from lcc_sidecar.proof.files import Refused
+from lcc_sidecar.proof.stash import Stasher
 from lcc_sidecar.report import Outcome, build_report
+from lcc_sidecar.stashing import UNAVAILABLE, for_the_stash, put_away
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.verify.pairs import verify_pairs
 from lcc_sidecar.verify.registry import VERIFIERS
@@ -51,24 +57,32 @@ def compact(
     options: Options,
     progress: Progress | None = None,
     client: Any = None,
+    stasher: Stasher | None = None,
 ) -> Compaction:
     """Run one pass. The transcript given stays as it is.
 
-    `progress(stage, done, total)` is told of long work. `client` is a judge of the caller's own: an
-    object with `evaluate(state, questions)` that returns
-    `{"answers": {id: {"type": "noul", "noul": 0..1}}}`.
+    With a `stasher` the body of every result that a proven mode replaces is in the stash before
+    this returns; mode `stashed` needs one. `progress(stage, done, total)` is told of long work.
+    `client` is a judge of the caller's own: an object with `evaluate(state, questions)` that
+    returns `{"answers": {id: {"type": "noul", "noul": 0..1}}}`.
     Raise UsageError for options that cannot be honoured, TranscriptFitError for a conversation that
     a judge could not see. A verifier that finds a violation, or fails, makes the pass keep all.
     """
     check(options)
+    if stasher is None and options.needs_stash:
+        raise UsageError(
+            f"mode {options.contract} needs a stash to put results into: give a stasher"
+        )
     started = time.perf_counter()
     protection = protect(transcript, options.question, options.preserve_recent)
-    if options.is_judged:
+    if options.elision is not None:
+        outcome = _elided(transcript, options.elision, options, stasher)
+    elif options.is_judged:
         outcome = _judged(transcript, protection, options, client, progress)
     elif options.rules_mode == "lossy":
         outcome = _lossy(transcript, protection, options)
     else:
-        outcome = _proven(transcript, protection, options, progress)
+        outcome = _proven(transcript, protection, options, progress, stasher)
     final = _applied(transcript, outcome.decisions)
     report = build_report(
         transcript, final, replace(outcome, latency_s=time.perf_counter() - started), options
@@ -77,11 +91,19 @@ def compact(
 
 
 def _proven(
-    transcript: Transcript, protection: Protection, options: Options, progress: Progress | None
+    transcript: Transcript,
+    protection: Protection,
+    options: Options,
+    progress: Progress | None,
+    stasher: Stasher | None,
 ) -> Outcome:
-    """Decide by the lossless or the recoverable rules: every removal has a proof."""
+    """Decide by the lossless, the recoverable or the stashed rules: every removal has a proof."""
     replaced, proofs = _replacements(transcript, protection, options, progress)
+    if options.rules_mode == "stashed":
+        replaced |= for_the_stash(transcript, replaced, options)
     decisions = _with_dedupes(transcript, protection, replaced, options)
+    if stasher is not None:
+        decisions = put_away(transcript, decisions, stasher, options)
 
     def violations(compacted: Transcript) -> list[str]:
         return VERIFIERS[options.rules_mode](
@@ -89,9 +111,28 @@ def _proven(
         )
 
     outcome = _verified(transcript, decisions, violations, options.rules_mode)
+    outcome = replace(outcome, unstashed=sum(d.reason == UNAVAILABLE for d in decisions))
     if outcome.violations:
         return outcome
     return replace(outcome, decisions=_proven_again(outcome.decisions, proofs))
+
+
+def _elided(
+    transcript: Transcript, elision: Elision, options: Options, stasher: Stasher | None
+) -> Outcome:
+    """Decide by the second specification: old results leave a marker, evidence within limits."""
+    found = planned(transcript, elision, options)
+    nothing_pinned = replace(protect(transcript, "", 0), pinned={})  # a plan names its own pins
+    decisions = _listed(
+        transcript, nothing_pinned, carried_out(found, elision, stasher), UNAVAILABLE
+    )
+
+    def violations(compacted: Transcript) -> list[str]:
+        return VERIFIERS["elide"](transcript, compacted, allow_command_pointers=False)
+
+    outcome = _verified(transcript, decisions, violations, "elide")
+    unstashed = sum(d.reason == UNAVAILABLE for d in decisions)
+    return replace(outcome, unstashed=unstashed, elided=found)
 
 
 def _lossy(transcript: Transcript, protection: Protection, options: Options) -> Outcome:
@@ -116,7 +157,8 @@ def _judged(
     pairs = {
         pair.call.id: pair
         for pair in transcript.pairs()
-        if protection.pin_of(pair) is None and pair.call.id not in protection.targets
+        if protection.pin_of(pair) is None
+        and pair.call.id not in protection.targets | protection.recalled
     }
     found = judge(transcript, protection, tuple(pairs), options, client=client, progress=progress)
     unavailable = found.degradation_reason if found.requests == 0 else None
@@ -137,7 +179,7 @@ def _replacements(
     transcript: Transcript, protection: Protection, options: Options, progress: Progress | None
 ) -> tuple[dict[str, Decision], dict[str, DiskProof]]:
     """Return what the recoverable rules decide on each unpinned call, and the proofs behind it."""
-    if options.rules_mode != "recoverable":
+    if options.rules_mode == "lossless":
         return {}, {}
     sizes = {result.id: len(result.text) for _, result in transcript.results()}
     verdicts = claims(
@@ -153,14 +195,14 @@ def _replacements(
         proof = None
         if isinstance(verdict, FileClaim) and options.uses_disk:
             proof = disk.prove(verdict)
-        decisions[call_id] = _decide(call_id, verdict, proof, sizes[call_id])
+        decisions[call_id] = _decide(call_id, verdict, proof, sizes[call_id], options)
         if isinstance(proof, DiskProof):
             proofs[call_id] = proof
     return decisions, proofs
 
 
 def _decide(
-    call_id: str, verdict: Verdict, proof: DiskProof | Refused | None, size: int
+    call_id: str, verdict: Verdict, proof: DiskProof | Refused | None, size: int, options: Options
 ) -> Decision:
     if isinstance(verdict, str):
         return Decision(call_id, "keep", verdict)
@@ -170,6 +212,8 @@ def _decide(
         return Decision(call_id, "keep", proof.reason)
     if isinstance(proof, DiskProof):
         return file_decision(call_id, verdict, proof.lines, size, verified=True)
+    if options.rules_mode == "stashed":  # the stash proves what the transcript can only tell
+        return Decision(call_id, "keep", "not_recoverable")
     lines = (verdict.first, verdict.last) if verdict.first and verdict.last else None
     return file_decision(call_id, verdict, lines, size, verified=False)
 
@@ -180,9 +224,13 @@ def _with_dedupes(
     replaced: Mapping[str, Decision],
     options: Options,
 ) -> tuple[Decision, ...]:
-    """Return the decisions with a pointer to a later result wherever one holds the same text."""
-    going = {call_id for call_id, decision in replaced.items() if decision.is_removal}
-    taken = going | protection.targets
+    """Return the decisions with a pointer to a later result wherever one holds the same text.
+
+    A result that would go to the stash goes that way rather: the reader finds the text in place.
+    """
+    leaving = {key for key, decision in replaced.items() if decision.reason == STASHED}
+    going = {key for key, decision in replaced.items() if decision.is_removal} - leaving
+    taken = going | protection.targets | protection.recalled
     if options.rules_mode != "lossless":  # there, a dedupe would hide what the next pass protects
         taken |= protection.protected.keys()
     candidates = {
@@ -190,7 +238,7 @@ def _with_dedupes(
         for pair in transcript.pairs()
         if protection.pin_of(pair) is None and pair.call.id not in taken
     }
-    deduped = dedupe(transcript, candidates, going)
+    deduped = dedupe(transcript, candidates, going, leaving)
     otherwise = "no_lossless_superseder" if options.rules_mode == "lossless" else "not_recoverable"
     return _listed(transcript, protection, {**replaced, **deduped}, otherwise)
 
@@ -214,6 +262,8 @@ def _listed(
             decisions.append(Decision(call.id, "keep", "duplicate_tool_use_id"))
         elif pair is None:
             decisions.append(Decision(call.id, "keep", NO_RESULT))
+        elif call.id in protection.recalled:
+            decisions.append(Decision(call.id, "keep", RECALLED))
         else:
             decisions.append(decided.get(call.id) or Decision(call.id, "keep", otherwise))
     return tuple(decisions)

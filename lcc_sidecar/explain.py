@@ -14,6 +14,7 @@ from lcc_sidecar.transcript.files import decode_json, read_file
 
 LARGEST_SHOWN = 5
 _JUDGES = ("jev", "laya", "auto")
+_NO_HINT = ("stashed", "lossy")
 
 WENT = {
     "replace_disk_verified": "re-read from disk; content verified",
@@ -21,6 +22,8 @@ WENT = {
     "recoverable_read_only_command": "re-run a read-only command",
     "identical_output_kept_later": "identical output kept later",
     "output_lines_of_later": "lines of an output kept later",
+    "elided": "elided; recall brings it back",
+    "stashed": "in the stash; recall brings it back",
     "judged_call_needed": "judged: the call matters, its output no more; trimmed",
     "large_old_output_trimmed": "large and old; head and tail left (lossy)",
     "stale_read_far_from_recent_work": "a read far from the recent work; dropped (lossy)",
@@ -30,8 +33,15 @@ WENT = {
 STAYED = {
     "already_trimmed": "trimmed before",
     "already_a_pointer": "already a pointer",
+    "below_threshold": "the conversation is below the threshold",
+    "compaction_off": "compaction is off",
+    "decided_by_an_earlier_pass": "an earlier pass let it stand",
+    "evidence_floor": "the newest piece of old evidence",
+    "evidence_within_budget": "evidence, within its budget",
+    "below_stash_floor": "too small for the stash",
     "call_before_latest_error": "the call before the latest error",
     "command_output_changed_later": "a later call may have changed the output",
+    "credential_file": "looks like a credential file; kept out of the stash",
     "command_pointers_disabled": "a read-only command; command pointers are off",
     "duplicate_tool_use_id": "its id is used more than once",
     "failed_result": "a failed call",
@@ -73,8 +83,10 @@ STAYED = {
     "pinned_recent": "in the newest messages",
     "pointer_target": "an earlier pointer leads here",
     "read_range_unknown": "which lines it read is not known",
+    "recall_output": "recalled; it does not go again",
     "relative_path_without_cwd": "a relative path; its folder is not known",
     "shorter_than_its_note": "shorter than a pointer",
+    "stash_unavailable": "the stash did not take it",
     "temp_path": "in a temporary folder",
 }
 
@@ -108,6 +120,42 @@ class Row(msgspec.Struct, frozen=True):
         return words.get(self.cause, self.cause.replace("_", " "))
 
 
+class ElisionReport(msgspec.Struct, frozen=True):
+    """What a pass of mode `elide` did; tokens with the overhead, `cutoff` as a message's index."""
+
+    enabled: bool
+    mode: str
+    is_due: bool
+    is_aggressive: bool
+    tokens_before: int
+    tokens_after: int
+    overhead_tokens: int
+    limit: int
+    elided: int
+    evidence_protected: int
+    cutoff: int
+
+    @property
+    def words(self) -> str:
+        """Return in one sentence what the pass did, or how far it was from doing anything."""
+        before = f"{self.tokens_before:,} tokens, {self.overhead_tokens:,} of them overhead"
+        if not self.enabled:
+            return f"compaction is off: nothing was changed ({before})"
+        if self.mode == "summarize":
+            return "mode summarize is reserved and does nothing today: nothing was changed"
+        if not self.is_due:
+            left = self.limit - self.tokens_before
+            return f"no pass: {before}; {left:,} below the threshold of {self.limit:,}"
+        tier = "aggressive pass" if self.is_aggressive else "pass"
+        over = self.tokens_after - self.limit
+        return (
+            f"{tier}: {before}; {self.tokens_after:,} after it, "
+            f"{abs(over):,} {'over' if over > 0 else 'below'} the threshold of {self.limit:,}; "
+            f"{self.elided} elided, {self.evidence_protected} kept as evidence, "
+            f"recent from message {self.cutoff} on"
+        )
+
+
 class Report(msgspec.Struct, frozen=True):
     """The keys of a report that are told.
 
@@ -128,6 +176,7 @@ class Report(msgspec.Struct, frozen=True):
     degraded: bool = False
     degradation_reason: str | None = None
     sent: str | None = None
+    elision: ElisionReport | None = None
 
     @property
     def is_judged(self) -> bool:
@@ -188,7 +237,12 @@ def load(path: str) -> Any:
 
 
 def _hint(report: Report) -> str:
-    if report.recoverability_check == "disk" or report.rules_mode == "lossy" or report.is_judged:
+    if (
+        report.elision
+        or report.recoverability_check == "disk"
+        or report.rules_mode in _NO_HINT
+        or report.is_judged
+    ):
         return ""
     return "More may go where the disk decides: --rules-mode recoverable --workspace-root DIR"
 

@@ -28,8 +28,10 @@ WHOLE_READ_MAX_LINES = 2000  # where the client's Read stops if no range is aske
 # --- stash pointers ---
 PATH_MAX_CHARS = 4096  # Linux opens no longer one; what a credential file's name is looked for in
 RECALL_ID_DIGITS = 24  # of a body's 64, in notes: 96 bits; nobody finds two bodies that share them
-# Of a result that goes into the stash. On 18 published sessions with 20 calls or more, laid out:
-# TABLE
+# Of a result that goes into the stash; for a short listing a call to recall it costs more than it
+# frees (FR-098). On the 18 published sessions with 20 calls or more, laid out, a floor of 2,000
+# frees 50.9 % of all characters, 1,500 52.8 %, 1,000 55.2 %, 800 56.2 %, 500 57.6 %, 200 58.3 %:
+# this is the highest round one that frees 55 %.
 STASH_FLOOR_CHARS = 1000
 
 # --- reading session files ---
@@ -148,13 +150,39 @@ MCP_ANSWER_MAX_CHARS = 20_000  # all that is bounded above makes less; a dense t
 MCP_ERROR_MAX_CHARS = 600  # one sentence with a path in it
 KEPT_COMPACTIONS_MAX = 20  # files behind earlier answers; one is read right after its answer
 
+# --- mode elide (second specification) ---
+RESERVE_TOKENS = 60_000  # of the window that a pass leaves free
+KEEP_RECENT_MESSAGES = 12
+EVIDENCE_BUDGET_TOKENS = 30_000
+CONTEXT_WINDOW_TOKENS = 200_000  # of the models that the client uses unless told otherwise
+OVERHEAD_TOKENS = 18_500  # the client's system prompt and tools: 18,472 of a session of one turn
+AGGRESSIVE_KEEP_RECENT_MESSAGES = 4  # what was just asked and the last two answers
+ARTIFACT_IDS_MAX = 8  # cited in one marker; the specification says why
+ARTIFACT_ID_MAX_CHARS = 64  # a SHA-256 in hex; what is longer is no id that somebody types
+ARTIFACT_SEARCH_MAX_CHARS = 1_000_000  # of one result; takes about 50 ms
+ARTIFACT_PATTERNS_MAX = 16
+ARTIFACT_PATTERN_MAX_CHARS = 200
+MARKER_TOOL_MAX_CHARS = 128  # the longest name that the provider takes
+CONFIG_MAX_BYTES = 1024 * 1024  # a config file has some hundred bytes
+
 # --- stash ---
 STASH_BUSY_SECONDS = 5.0  # how long a writer waits for another one; a batch takes some 100 ms
 STASH_PAGE_BYTES = 8192  # a packed result has some kilobytes: few pages to follow
 STASH_ZSTD_LEVEL = 3  # 300 MB/s; the higher ones take twice the time for a tenth of the size
 STASH_BODY_MAX_BYTES = 64 * 1024 * 1024  # the client itself cuts results far below
 STASH_BATCH = 64  # entries a transaction: others wait no longer than that for their turn
+RECORDER_READ_BYTES = 256 * 1024  # read ahead; a line that is longer is held anyway
 STASH_TARGET_MAX_CHARS = 200  # of a path or a command; enough to know it again
+SEE_SECONDS = 0.7  # of a hook's one second for what is new; what is left then goes on behind it
+
+# --- what the model is told after a compaction ---
+AFTER_MAX_CHARS = 1000  # it stands in the window from then on (FR-023: a kilobyte)
+AFTER_FAILED_MAX = 4  # the newest failures come first: they are what is asked for
+AFTER_TARGET_CHARS = 60
+
+# --- tiers of a live compaction ---
+FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon
+USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is
 
 # --- words of the stash (what an index holds was made with these numbers) ---
 WORD_MAX_CHARS = 64  # a SHA-256 in hex; what is longer is found by its start
@@ -179,7 +207,6 @@ SNIPPET_PLACES_MAX = 64  # of one word in one text
 
 # --- recall: references and answers ---
 ID_MIN_DIGITS = 12  # 48 bits: no two of a million bodies share them by chance
-ID_SHOWN_DIGITS = 24  # what people and notes see
 CANDIDATES_SHOWN_MAX = 5  # bodies that an ambiguous id names
 RECALL_ANSWER_MAX_BYTES = 22_000  # to an agent; a token is a byte at least, and 25,000 are allowed
 RECALL_TARGET_MAX_CHARS = 80  # of a path or command in one line about an entry

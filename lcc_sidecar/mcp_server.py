@@ -33,7 +33,7 @@ from lcc_sidecar.limits import (
     MCP_WARNING_MAX_CHARS,
     MCP_WARNINGS_MAX,
 )
-from lcc_sidecar.options import Options, Provider, RulesMode
+from lcc_sidecar.options import Options, Provider, RulesMode, check
 from lcc_sidecar.output import to_json
 from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.freshen import freshen
@@ -41,7 +41,13 @@ from lcc_sidecar.stash.recall import Hits, Recalled, Request, answer
 from lcc_sidecar.stash.refused import NoSessionError
 from lcc_sidecar.stash.telling import told_body, told_hits
 from lcc_sidecar.stash.view import View
-from lcc_sidecar.transcript.files import Document, load_document, parse_document
+from lcc_sidecar.stashing import stasher_by_hand
+from lcc_sidecar.transcript.files import (
+    Document,
+    load_document,
+    parse_document,
+    session_id_of,
+)
 
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
@@ -147,7 +153,8 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
         str,
         Field(
             json_schema_extra={"enum": list(get_args(RulesMode))},
-            description="lossless; recoverable: also what the disk gives back; lossy: "
+            description="lossless; recoverable: also what the disk gives back; stashed: also all "
+            "else that is large, into the stash on this machine; lossy: "
             "EXPERIMENTAL, what goes does not come back.",
         ),
     ] = _DEFAULT.rules_mode,
@@ -156,6 +163,7 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
     ] = None,
     disk_check: bool = _DEFAULT.disk_check,
     allow_command_pointers: bool = _DEFAULT.allow_command_pointers,
+    stash_credentials: bool = _DEFAULT.stash_credentials,
     preserve_recent: int = _DEFAULT.preserve_recent,
     min_reduction: float = _DEFAULT.min_reduction,
     threshold: float = _DEFAULT.threshold,
@@ -180,6 +188,7 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
         workspace_root=workspace_root,
         disk_check=disk_check,
         allow_command_pointers=allow_command_pointers,
+        stash_credentials=stash_credentials,
         preserve_recent=preserve_recent,
         min_reduction=min_reduction,
         threshold=threshold,
@@ -191,7 +200,10 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
         model=model,
         jev_model=jev_model,
     )
-    done = compact(document.transcript, options)
+    check(options)
+    session_id = session_id_of(path, document) if path else None
+    with stasher_by_hand(options, session_id) as stash:
+        done = compact(document.transcript, options, stasher=stash)
     kept = keep(carried_out(document, done), done)
     return {"transcript": kept.transcript, "report": kept.report, **_summary(done.report)}
 

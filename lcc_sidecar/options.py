@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from lcc_sidecar.elision import FRESH, Elision, Standing, check_elision
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.limits import (
     BATCH_CALLS,
@@ -18,7 +19,7 @@ from lcc_sidecar.limits import (
 from lcc_sidecar.transcript.tokens import Method
 
 Provider = Literal["rules", "jev", "laya", "auto"]
-RulesMode = Literal["lossless", "recoverable", "lossy"]
+RulesMode = Literal["lossless", "recoverable", "stashed", "lossy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,10 @@ class Options:
     """What one pass is asked to do (first specification, sections 2 to 6 and "Offline policy").
 
     `question` is the goal. `workspace_root` switches the disk proofs on; it does not contain them.
+    `stash_credentials` lets what looks like a credential file into the stash.
     `min_reduction` is the share of characters from which the report calls the pass worth it.
+    `elision` makes it a pass of mode `elide` (second specification), `standing` says where its
+    session stands; the rules mode, `preserve_recent` and the provider mean nothing then.
     `threshold` to `laya_model` are for the judged providers alone; `model` names whose vocabulary
     counts tokens exactly.
     """
@@ -37,6 +41,7 @@ class Options:
     workspace_root: str | None = None
     disk_check: bool = True
     allow_command_pointers: bool = False
+    stash_credentials: bool = False
     min_reduction: float = MIN_REDUCTION
     tokens: Method = "estimate"
     provider: Provider = "rules"
@@ -49,6 +54,8 @@ class Options:
     model: str | None = None
     jev_model: str = "jev-latest"
     laya_model: str | None = None
+    elision: Elision | None = None
+    standing: Standing = FRESH
 
     @property
     def is_judged(self) -> bool:
@@ -57,7 +64,20 @@ class Options:
     @property
     def uses_disk(self) -> bool:
         on = self.workspace_root is not None and self.disk_check
-        return on and self.rules_mode == "recoverable" and not self.is_judged
+        return on and self.contract in ("recoverable", "stashed")
+
+    @property
+    def contract(self) -> str:
+        """Return the name of the contract that the pass is held to."""
+        if self.elision is not None:
+            return "elide"
+        return "judged" if self.is_judged else self.rules_mode
+
+    @property
+    def needs_stash(self) -> bool:
+        if self.elision is not None:
+            return self.elision.is_on
+        return self.contract == "stashed"
 
 
 def check(options: Options) -> None:
@@ -69,6 +89,8 @@ def check(options: Options) -> None:
         )
     _one_of("provider", options.provider, get_args(Provider))
     _one_of("rules mode", options.rules_mode, get_args(RulesMode))
+    if options.elision is not None:
+        _check_elision(options.elision, options)
     if options.preserve_recent < 0:
         raise UsageError("preserve-recent counts messages and cannot be negative")
     for name in ("threshold", "min_reduction"):
@@ -81,6 +103,12 @@ def check(options: Options) -> None:
             raise UsageError(f"--{_dashed(name)} has to be 1 or more")
     if options.max_workers > JUDGE_WORKERS_MAX:
         raise UsageError(f"--max-workers is {JUDGE_WORKERS_MAX} at most")
+
+
+def _check_elision(elision: Elision, options: Options) -> None:
+    check_elision(elision)
+    if options.is_judged:
+        raise UsageError("mode elide decides by rules alone: leave the provider out")
 
 
 def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
 """The receipt of a pass as data: schema `transcript-compaction-1.0` (first specification, 7)."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,8 @@ from lcc_sidecar.judge.hiding import Hide, hidden, hide_credentials, hide_key
 from lcc_sidecar.judge.judging import Judgement
 from lcc_sidecar.limits import TARGET_MAX_CHARS
 from lcc_sidecar.options import Options
-from lcc_sidecar.policy.decision import NO_RESULT, Decision
+from lcc_sidecar.policy.decision import NO_RESULT, RECALLED, Decision
+from lcc_sidecar.policy.elide import GOES, Plan
 from lcc_sidecar.policy.protect import PINNED_FIRST, PINNED_RECENT
 from lcc_sidecar.transcript.model import ToolCall, Transcript
 from lcc_sidecar.transcript.tokens import token_counter
@@ -18,7 +19,7 @@ SCHEMA_VERSION = "transcript-compaction-1.0"
 _TARGETS = ("file_path", "path", "command", "cmd", "pattern", "url", "query", "description")
 _PINS = (PINNED_FIRST, PINNED_RECENT)
 # Decided without asking the judge.
-_RULES_BESIDE_A_JUDGE = ("duplicate_tool_use_id", "pointer_target", NO_RESULT)
+_RULES_BESIDE_A_JUDGE = ("duplicate_tool_use_id", "pointer_target", NO_RESULT, RECALLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Outcome:
     violations: tuple[str, ...] = ()
     latency_s: float = 0.0
     judgement: Judgement | None = None
+    elided: Plan | None = None
+    unstashed: int = 0  # bodies that the stash did not take
 
 
 def build_report(
@@ -44,10 +47,10 @@ def build_report(
     reduction = _reduction(*chars)
     report = {
         "schema_version": SCHEMA_VERSION,
-        "mode": "tool-calls",
+        "mode": options.elision.mode if options.elision else "tool-calls",
         "objective": hide(options.question),
         "provider_requested": options.provider,
-        "rules_mode": None if options.is_judged else options.rules_mode,
+        "rules_mode": None if options.contract in ("judged", "elide") else options.rules_mode,
         "violations": list(outcome.violations),
         "recoverability_check": _check_name(options),
         **_standing(outcome, unpinned, options),
@@ -73,11 +76,36 @@ def build_report(
         "tool_calls_total": sum(1 for _ in before.calls()),
         **_counts(unpinned),
         "window": _window(before, after),
+        "elision": _elision(after, outcome, options),
         "warnings": _warnings(outcome, unpinned, options),
         "decisions": decisions,
     }
     told: dict[str, Any] = hidden(report, hide_key())  # a note or an id could hold the key as well
     return told
+
+
+def _elision(after: Transcript, outcome: Outcome, options: Options) -> dict[str, Any] | None:
+    """Return what a pass of mode elide did, for the journal; all tokens with the overhead."""
+    found, elision = outcome.elided, options.elision
+    if found is None or elision is None:
+        return None
+    counter = token_counter(options.tokens, options.model)
+    went = sum(decision.reason == GOES for decision in outcome.decisions)
+    tokens = counter.count(after.texts()) + elision.overhead_tokens if went else found.tokens
+    return {
+        "enabled": elision.enabled,
+        "mode": elision.mode,
+        "is_due": elision.is_on and found.is_due,
+        "is_aggressive": found.standing.is_aggressive,
+        "tokens_before": found.tokens,
+        "tokens_after": tokens,
+        "overhead_tokens": elision.overhead_tokens,
+        "limit": found.limit,
+        "elided": went,
+        "evidence_protected": len(found.protected),
+        "cutoff": found.cutoff,
+        "decided_through": found.standing.decided_through,
+    }
 
 
 def _window(before: Transcript, after: Transcript) -> dict[str, list[int]]:
@@ -152,8 +180,14 @@ def _pointer(decision: Decision, options: Options) -> Iterator[tuple[str, Any]]:
         yield "kept_at", decision.kept_at
     if decision.recover is not None:
         yield "recover", dict(decision.recover)
-        is_file = decision.recover.get("kind") == "file"
-        yield "recoverability_check", _check_name(options) if is_file else "read_only_allowlist"
+        yield "recoverability_check", _checked_by(decision.recover, options)
+
+
+def _checked_by(recover: Mapping[str, Any], options: Options) -> str | None:
+    """Return what says that the way back is there."""
+    if recover.get("kind") == "file":
+        return _check_name(options)
+    return "stash" if recover.get("kind") == "stash" else "read_only_allowlist"
 
 
 def _source(decision: Decision, outcome: Outcome) -> str:
@@ -177,7 +211,7 @@ def _standing(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options
             "degradation_reason": judged.degradation_reason,
             "semantic_guarantee": judged.semantic_guarantee,
         }
-    contract = "judged" if judged else options.rules_mode
+    contract = options.contract
     candidates = _candidates(unpinned)
     degraded = bool(outcome.violations)
     promises = candidates and not degraded and options.rules_mode != "lossy"
@@ -186,7 +220,7 @@ def _standing(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options
         "provider_used": judged.provider_used if judged else "rules",
         "degraded": degraded,
         "degradation_reason": f"{contract}_verification_failed_fail_safe" if degraded else reason,
-        "semantic_guarantee": options.rules_mode if promises else "none",
+        "semantic_guarantee": contract if promises else "none",
     }
 
 
@@ -217,9 +251,10 @@ def _scored(outcome: Outcome, unpinned: list[dict[str, Any]]) -> int:
 
 
 def _check_name(options: Options) -> str | None:
-    if options.is_judged or options.rules_mode != "recoverable":
-        return None
-    return "disk" if options.uses_disk else "transcript_proxy"
+    if options.uses_disk:
+        return "disk"
+    is_proxy = options.rules_mode == "recoverable" and not options.is_judged
+    return "transcript_proxy" if is_proxy else None
 
 
 def _counts(scored: list[dict[str, Any]]) -> dict[str, int]:
@@ -238,6 +273,8 @@ def _warnings(outcome: Outcome, unpinned: list[dict[str, Any]], options: Options
             "EXPERIMENTAL: the lossy rules remove output that may still be needed, and nothing "
             "brings it back; --rules-mode recoverable removes only what can be had again"
         )
+    if outcome.unstashed:
+        warnings.append(f"stash_unavailable: {outcome.unstashed} results could not be stashed")
     if not _candidates(unpinned):
         warnings.append("no_candidates: every call is pinned or has no result yet")
     return warnings

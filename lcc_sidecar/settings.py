@@ -21,10 +21,14 @@ ENVIRONMENT_PREFIX = "LCC_SIDECAR_"
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """`idle_exit_seconds`: how long the sidecar stays without a caller. `watch`: follow files."""
+    """`idle_exit_seconds`: how long the sidecar stays without a caller. `watch`: follow files.
+
+    `stash_credentials`: what looks like a credential file may be stashed, too.
+    """
 
     idle_exit_seconds: float = IDLE_EXIT_SECONDS
     watch: bool = True
+    stash_credentials: bool = False
 
 
 def settings_path() -> Path:

@@ -15,7 +15,8 @@ LEAST_CALLS = 20  # sessions with fewer are told, but not pooled: there is littl
 
 def markdown(sessions: Sequence[Session], sources: Mapping[str, str], command: str) -> str:
     """Return the benchmark page: bias first, then how, then the figures by mode and session."""
-    parts = [_HEAD, _how(sessions, command), _pooled(sessions), _reasons(sessions)]
+    parts = [_HEAD, _how(sessions, command), _pooled(sessions)]
+    parts += [_reasons(sessions, mode) for mode in ("recoverable", "stashed")]
     parts += [_by_session(sessions, sources), _NOT_MEASURED]
     return "\n".join(parts)
 
@@ -81,10 +82,10 @@ def _pooled(sessions: Sequence[Session]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _reasons(sessions: Sequence[Session]) -> str:
+def _reasons(sessions: Sequence[Session], mode: str) -> str:
     words = WENT | STAYED
-    found: Counter[str] = sum((m.reasons for m in _of(sessions, "recoverable")), Counter())
-    rows = ["## Why, in mode recoverable", "", "| reason | calls |", "| --- | --: |"]
+    found: Counter[str] = sum((m.reasons for m in _of(sessions, mode)), Counter())
+    rows = [f"## Why, in mode {mode}", "", "| reason | calls |", "| --- | --: |"]
     rows += [f"| {words.get(reason, reason)} | {n} |" for reason, n in found.most_common()]
     return "\n".join(rows) + "\n"
 
@@ -93,20 +94,20 @@ def _by_session(sessions: Sequence[Session], sources: Mapping[str, str]) -> str:
     rows = [
         "## By session",
         "",
-        "| session | calls | KB | lossless | ms | recoverable | pointers led back | ms |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: |",
+        f"| session | calls | KB |{''.join(f' {mode} | led back | ms |' for mode in MODES)}",
+        f"| --- | --: | --: |{' --: |' * 3 * len(MODES)}",
     ]
-    for session in sessions:
-        if session.error is None:
-            lossless, recoverable = session.measured
-            rows.append(
-                f"| {sources.get(session.name, session.name)} | {lossless.calls} "
-                f"| {session.bytes // 1024} | {lossless.reduction:.1%} "
-                f"| {lossless.milliseconds:.1f} | {recoverable.reduction:.1%} "
-                f"| {recoverable.led_back} of {recoverable.pointers} "
-                f"| {recoverable.milliseconds:.1f} |"
-            )
+    rows += [
+        f"| {sources.get(session.name, session.name)} | {session.measured[0].calls} "
+        f"| {session.bytes // 1024} |{''.join(map(_cells, session.measured))}"
+        for session in sessions
+        if session.error is None
+    ]
     return "\n".join(rows) + "\n"
+
+
+def _cells(one: Measured) -> str:
+    return f" {one.reduction:.1%} | {one.led_back} of {one.pointers} | {one.milliseconds:.1f} |"
 
 
 def _of(sessions: Sequence[Session], mode: str) -> list[Measured]:

@@ -15,7 +15,8 @@ from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.options import Options, check
 from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
-from lcc_sidecar.transcript.files import load_document
+from lcc_sidecar.stashing import stasher_by_hand
+from lcc_sidecar.transcript.files import load_document, session_id_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULT = Options()
@@ -52,6 +53,7 @@ def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
     default=_DEFAULT.rules_mode,
     show_default=True,
     help="lossless: text that stands again later. recoverable: also what the disk gives back. "
+    "stashed: all else that is large, too, into the stash on this machine; recall gives it back. "
     "lossy: EXPERIMENTAL, drops and trims what does not come back.",
 )
 @click.option(
@@ -62,6 +64,11 @@ def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
 @click.option("--no-disk-check", is_flag=True, help="Decide by the transcript alone.")
 @click.option(
     "--allow-command-pointers", is_flag=True, help="Allow pointers to read-only commands."
+)
+@click.option(
+    "--stash-credentials",
+    is_flag=True,
+    help="Let what looks like a credential file into the stash, too.",
 )
 @_number("preserve_recent", "How many of the newest messages stay whole.")
 @_number("min_reduction", "From where it is worth it.")
@@ -110,8 +117,12 @@ def compact(  # noqa: PLR0913 - one parameter an option
     if document.damaged:
         count = f"{document.damaged} damaged line{'s' if document.damaged > 1 else ''}"
         click.echo(f"lcc: {file}: {count} could not be read and stay as they are", err=True)
-    with progress_bar() as progress:
-        done = run_pass(document.transcript, options, progress)
+    session_id = session_id_of(file, document)
+    with (
+        progress_bar() as progress,
+        stasher_by_hand(options, session_id, rehearse=dry_run) as stash,
+    ):
+        done = run_pass(document.transcript, options, progress, stasher=stash)
     if not dry_run:
         compacted = carried_out(document, done)
         if output:

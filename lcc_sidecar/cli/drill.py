@@ -6,6 +6,7 @@ import sys
 import click
 
 from lcc_sidecar.cli.progress import progress_bar
+from lcc_sidecar.stash.bodies import recall_text
 from lcc_sidecar.transcript.files import load_document
 from lcc_sidecar.verify.drill import drill as follow_all
 
@@ -21,12 +22,13 @@ from lcc_sidecar.verify.drill import drill as follow_all
 def drill(original: str, compacted: str, *, workspace_root: str | None) -> None:
     """Follow every pointer in COMPACTED and compare what it gives with ORIGINAL.
 
-    Prints how many of each kind were followed; exits 1 if any of them does not lead back.
+    What a pointer recalls comes out of this user's stash. Prints how many of each kind were
+    followed; exits 1 if any of them does not lead back.
     """
     before, after = load_document(original).transcript, load_document(compacted).transcript
     root = os.path.abspath(workspace_root) if workspace_root else None
     with progress_bar() as progress:
-        drilled = follow_all(before, after, root, progress)
+        drilled = follow_all(before, after, root, progress, recall_text)
     for miss in drilled.misses:
         click.echo(f"miss: {miss}")
     total = drilled.followed.total()

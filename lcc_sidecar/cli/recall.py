@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from lcc_sidecar.errors import UsageError
-from lcc_sidecar.limits import ID_SHOWN_DIGITS
+from lcc_sidecar.limits import RECALL_ID_DIGITS
 from lcc_sidecar.output import write_stdout, write_whole
 from lcc_sidecar.stash.freshen import freshen
 from lcc_sidecar.stash.recall import Hits, Recalled, Request, answer
@@ -108,7 +108,7 @@ def _print(found: Recalled) -> None:
     write_stdout(text.encode("utf-8", "surrogatepass"))
     if sys.stdout.isatty() and not text.endswith("\n"):
         click.echo()
-    short = found.id[:ID_SHOWN_DIGITS]
+    short = found.id[:RECALL_ID_DIGITS]
     remarks = [title(found), *found.notes]
     if escaped:
         remarks.append(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 NO_RESULT = "no_result"  # why a call is kept that waits for its result
+RECALLED = "recall_output"  # why a result is kept that came out of the stash
 
 Kind = Literal["keep", "dedupe", "replace", "trim", "drop"]
 

@@ -17,12 +17,16 @@ from lcc_sidecar.transcript.model import ToolResult, Transcript
 
 
 def dedupe(
-    transcript: Transcript, candidates: Collection[str], unavailable: Collection[str]
+    transcript: Transcript,
+    candidates: Collection[str],
+    unavailable: Collection[str],
+    leaving: Collection[str] = (),
 ) -> dict[str, Decision]:
     """Return a decision for each candidate whose text a later, kept result holds.
 
     `candidates` are ids of calls whose results may go; results in `unavailable` are neither
-    replaced nor pointed at.
+    replaced nor pointed at; those in `leaving` go by another way if not by this one, and are not
+    pointed at.
     """
     paired = {pair.result.id for pair in transcript.pairs()}  # an orphan is no place to point at
     results = [
@@ -37,7 +41,7 @@ def dedupe(
         decision = kept.find(result) if result.id in needles else None
         if decision is not None:
             found[result.id] = decision
-        else:
+        elif result.id not in leaving:
             kept.add(result)
     return found
 

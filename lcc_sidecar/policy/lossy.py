@@ -16,7 +16,7 @@ from lcc_sidecar.limits import (
 )
 from lcc_sidecar.policy import notes
 from lcc_sidecar.policy.codex_header import comparable
-from lcc_sidecar.policy.decision import Decision
+from lcc_sidecar.policy.decision import RECALLED, Decision
 from lcc_sidecar.policy.latest import latest
 from lcc_sidecar.policy.protect import Protection, erroneous, failed, is_host_stub
 from lcc_sidecar.policy.reads import FILE_TOOLS, file_read, shell_command, working_directory
@@ -121,6 +121,8 @@ def _decide(pair: Pair, scene: _Scene, later: _Later) -> Decision:
 def _kept(pair: Pair, scene: _Scene) -> str | None:
     """Return the rule that keeps a pair whatever else holds, if one does."""
     call_id = pair.call.id
+    if call_id in scene.protection.recalled:
+        return RECALLED
     if call_id in scene.protection.protected:
         return scene.protection.protected[call_id]
     if call_id in scene.protection.targets:

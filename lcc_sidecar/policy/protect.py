@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lcc_sidecar.policy import notes
 from lcc_sidecar.policy.codex_header import exit_code
 from lcc_sidecar.policy.reads import SHELL_TOOLS
+from lcc_sidecar.policy.recalled import is_recall
 from lcc_sidecar.policy.spoken import Spoken
 from lcc_sidecar.transcript.model import Pair, Transcript
 
@@ -29,13 +30,14 @@ _HOST_STUBS = ("<persisted-output>", "File unchanged since last read", "[Old too
 class Protection:
     """Pinned message indices and protected call ids, each with its reason; and what was spoken.
 
-    `targets` are the results that notes of an earlier pass point at. `spoken` is the goal and the
-    person's recent turns.
+    `targets` are the results that notes of an earlier pass point at, `recalled` those that came out
+    of the stash. `spoken` is the goal and the person's recent turns.
     """
 
     pinned: Mapping[int, str]
     protected: Mapping[str, str]
     targets: frozenset[str]
+    recalled: frozenset[str]
     spoken: Spoken
 
     def pin_of(self, pair: Pair) -> str | None:
@@ -50,6 +52,7 @@ def protect(transcript: Transcript, question: str, preserve_recent: int) -> Prot
         pinned=pinned,
         protected=_latest_error(transcript.pairs()),
         targets=_pointer_targets(transcript),
+        recalled=frozenset(call.id for _, call in transcript.calls() if is_recall(call)),
         spoken=Spoken("\n".join([question, *_recent_user_texts(transcript, pinned)])),
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from lcc_sidecar.policy import notes
-from lcc_sidecar.policy.decision import CommandClaim, Decision, FileClaim
+from lcc_sidecar.policy.decision import RECALLED, CommandClaim, Decision, FileClaim
 from lcc_sidecar.policy.later_writes import walk_back
 from lcc_sidecar.policy.protect import (
     Protection,
@@ -98,6 +98,8 @@ def _decision(
 
 def _protected(pair: Pair, protection: Protection) -> str | None:
     result = pair.result
+    if result.id in protection.recalled:
+        return RECALLED
     if result.id in protection.targets:
         return "pointer_target"
     if result.id in protection.protected:

@@ -60,12 +60,17 @@ CREATE VIRTUAL TABLE word_counts USING fts5vocab(words, row);
 """
 
 
+def stash_path() -> Path:
+    """Return where this user's stash lies, whether it is there yet or not."""
+    return Path(state_dir(), "stash", "stash.db")
+
+
 class Database:
     """Connections to the stash's file: one that writes, one that reads. Safe from any thread."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Open the file, made now if need be. Raise StashError if that cannot be done."""
-        self.path = path or Path(state_dir(), "stash", "stash.db")
+        self.path = path or stash_path()
         if not make_private(str(self.path.parent)):
             raise StashError(f"{self.path.parent} is not this user's alone: mend or remove it")
         self._write_lock, self._read_lock = threading.RLock(), threading.RLock()

@@ -4,7 +4,7 @@ import re
 import sqlite3
 from dataclasses import dataclass
 
-from lcc_sidecar.limits import CANDIDATES_SHOWN_MAX, ID_MIN_DIGITS, ID_SHOWN_DIGITS
+from lcc_sidecar.limits import CANDIDATES_SHOWN_MAX, ID_MIN_DIGITS, RECALL_ID_DIGITS
 from lcc_sidecar.stash import records
 from lcc_sidecar.stash.refused import (
     AmbiguousReferenceError,
@@ -69,7 +69,7 @@ def by_id(db: sqlite3.Connection, written: str, session_id: str | None) -> Found
             "note, or search with a query"
         )
     if len(objects) > 1:
-        shown = ", ".join(found.hex()[:ID_SHOWN_DIGITS] for _, found in objects)
+        shown = ", ".join(found.hex()[:RECALL_ID_DIGITS] for _, found in objects)
         raise AmbiguousReferenceError(f"{prefix} is the start of several ids: {shown}")
     number = objects[0][0]
     row = db.execute(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, Protocol
 
-from lcc_sidecar.limits import ID_SHOWN_DIGITS
+from lcc_sidecar.limits import RECALL_ID_DIGITS
 from lcc_sidecar.stash import lookup
 from lcc_sidecar.stash.changed import has_changed
 from lcc_sidecar.stash.content import Media, content_of
@@ -150,7 +150,7 @@ def _body(db: sqlite3.Connection, entry: Found) -> tuple[str, Body]:
     body = unpacked(*packed)
     if body is None or sha256(body.data).digest() != object_id:
         raise DamagedError(
-            f"the stash's bytes of {object_id.hex()[:ID_SHOWN_DIGITS]} are damaged and are not "
+            f"the stash's bytes of {object_id.hex()[:RECALL_ID_DIGITS]} are damaged and are not "
             "given out: its session's transcript may still hold them"
         )
     return object_id.hex(), body

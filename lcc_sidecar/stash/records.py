@@ -117,7 +117,7 @@ def _insert(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> Non
             _printable(entry.target),
             entry.is_error,
             len(text),
-            text.count("\n") + 1,
+            text.removesuffix("\n").count("\n") + 1,  # as a note counts them
             is_indexed,
         ),
     )

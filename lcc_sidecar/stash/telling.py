@@ -6,7 +6,7 @@ One NUL in a message makes every later request of a session fail (FR-050).
 import re
 from dataclasses import dataclass
 
-from lcc_sidecar.limits import ID_SHOWN_DIGITS, RECALL_ANSWER_MAX_BYTES, RECALL_TARGET_MAX_CHARS
+from lcc_sidecar.limits import RECALL_ANSWER_MAX_BYTES, RECALL_ID_DIGITS, RECALL_TARGET_MAX_CHARS
 from lcc_sidecar.stash.recall import Hits, Recalled
 from lcc_sidecar.stash.search import Hit
 
@@ -38,7 +38,7 @@ def told_body(recalled: Recalled) -> Told:
     text, escaped = safe(recalled.text)
     shown = _bounded(text)
     remarks = [*recalled.notes]
-    short = recalled.id[:ID_SHOWN_DIGITS]
+    short = recalled.id[:RECALL_ID_DIGITS]
     if escaped:
         remarks.append(
             f"control characters are written as \\x00 here, {escaped} of them: "
@@ -65,7 +65,7 @@ def _told_hit(number: int, hit: Hit, is_everywhere: bool) -> str:
     where = f" of session {hit.session_id}" if is_everywhere else ""
     what = " ".join([hit.tool or hit.kind, *_about(hit.tool, hit.target)])
     state = "failed, " if hit.is_error else ""
-    head = f"{number}. {seq}{hit.id[:ID_SHOWN_DIGITS]} {what} ({state}{size}){where}"
+    head = f"{number}. {seq}{hit.id[:RECALL_ID_DIGITS]} {what} ({state}{size}){where}"
     rows = [f"{line.number:>6}  {safe(line.text)[0]}" for line in hit.snippet]
     return "\n".join([head, *rows])
 
@@ -83,7 +83,7 @@ def _range(recalled: Recalled) -> str:
 
 
 def _what_is_left(recalled: Recalled, text: str, shown: str, last: int) -> str:
-    short = recalled.id[:ID_SHOWN_DIGITS]
+    short = recalled.id[:RECALL_ID_DIGITS]
     if text[len(shown)] != "\n":  # one line is longer than an answer
         return (
             f"line {last} is cut after {len(shown)} characters: "

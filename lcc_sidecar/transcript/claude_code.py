@@ -35,6 +35,12 @@ class SessionFile:
     live: tuple[int, ...] = field(repr=False)  # the line numbers of the live rows
     boundary: int  # the line of the last boundary, or -1
 
+    @property
+    def session_id(self) -> str | None:
+        """Return the id of the session: a fork's older rows still carry another's (FR-056)."""
+        rows = (decode_row(line) for line in reversed(self.lines))
+        return next((row.session_id for row in rows if row and row.session_id), None)
+
     def render(self, notes: Mapping[str, str], dropped: Collection[str] = ()) -> bytes:
         """Return the file with these results replaced and these calls and results taken out.
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,11 +14,13 @@ import msgspec
 
 from lcc_sidecar.errors import TranscriptError
 from lcc_sidecar.limits import LOOK_AT_LINES, TRANSCRIPT_MAX_BYTES
-from lcc_sidecar.transcript.claude_code import is_session_row, parse_session
+from lcc_sidecar.transcript.claude_code import SessionFile, is_session_row, parse_session
 from lcc_sidecar.transcript.codex import is_rollout_row, parse_rollout
 from lcc_sidecar.transcript.messages_json import parse_messages, render_messages
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.transcript.rows import Row, decode_row
+
+_SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Document(Protocol):
@@ -60,6 +63,17 @@ def load_document(path: str) -> Document:
         return parse_document(data)
     except TranscriptError as error:
         raise TranscriptError(f"{path}: {error}") from None
+
+
+def session_id_of(path: str, document: Document) -> str | None:
+    """Return the id of the session in a file: the client names a session's file by it.
+
+    In a file of another name the newest row says it. None for what is no session of Claude Code.
+    """
+    if not isinstance(document, SessionFile):
+        return None
+    name = os.path.basename(path).removesuffix(".jsonl")
+    return name if _SESSION_ID.fullmatch(name) else document.session_id
 
 
 def parse_document(data: bytes) -> Document:

@@ -1,8 +1,8 @@
 """The drill: follow every pointer of a compaction as an agent would, and compare bytes.
 
 It plays the reader of the compacted transcript: open the file that a pointer names, look up the
-result it names, run the command it names. It shares no code with what made the pointers (DESIGN
-section 5), and opens files the plain way, because that is what an agent does.
+result it names, run the command it names, recall the id it names. It shares no code with what made
+the pointers (DESIGN section 5), and opens files the plain way, because that is what an agent does.
 """
 
 import os
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from lcc_sidecar.limits import DRILL_COMMAND_SECONDS, DRILL_OUTPUT_MAX_BYTES
 from lcc_sidecar.transcript.model import ToolCall, ToolResult, Transcript
+from lcc_sidecar.verify.recalls import split
 from lcc_sidecar.verify.recoverable import only_reads
 from lcc_sidecar.verify.unchanged import changed_results, changed_words
 
@@ -26,10 +27,18 @@ _FILE = re.compile(
 )
 _COMMAND = re.compile(r"\[removed: re-run `([^`]+)` to recover\]")
 _RESULT = re.compile(r"\[(?:identical output kept at|output = lines (\d+)-(\d+) of) (\S+)\]")
+_STASH = re.compile(
+    r"\[removed: \d+ tokens \(\d+ lines?\) of [^\];]+ output; "
+    r"recall ([0-9a-f]{24}) to get it back\]"
+)
+_ELIDED = re.compile(
+    r"\[elided \d+ chars of [^\]]+ output — recall (seq=\d+|[0-9a-f]{24})\](\[[^\]]*\])?"
+)
 _NUMBER = re.compile(r" *\d+[\t→]")
 _RUN_HEADER = re.compile(
     r"(?:(?:Command|Chunk ID|Wall time|Original token count|Process)\b.*\n)+Output:\n"
 )
+Recall = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +54,13 @@ def drill(
     compacted: Transcript,
     workspace_root: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    recall: Recall | None = None,
 ) -> Drilled:
     """Follow every pointer in `compacted` and compare what it gives with `original`.
 
-    `workspace_root` is where a command runs whose call does not say where it ran. A changed result
+    `workspace_root` is where a command runs whose call does not say where it ran. `recall` answers
+    an id out of a note with the text that the stash has; without it such a pointer leads nowhere. A
+    pointer that names two ways back has to lead back by both. A changed result
     whose new text is no pointer is a miss, and so is any other difference between the two.
     """
     misses = changed_words(original, compacted)
@@ -61,9 +73,13 @@ def drill(
     for done, (old, new) in enumerate(changed):
         if progress:
             progress("following pointers", done, len(changed))
-        kind, had = _follow(new.text, kept, calls.get(old.id), workspace_root)
+        pointer, recall_id = split(new.text)
+        kind, had = _follow(pointer, kept, calls.get(old.id), workspace_root, recall)
         followed[kind] += 1
-        if had is None or not _same(kind, old, had):
+        leads_back = had is not None and _same(kind, old, had)
+        if recall_id is not None:
+            leads_back &= recall is not None and recall(recall_id) == old.text
+        if not leads_back:
             misses.append(f"result {old.id}: {new.text[:200]!r} does not lead back to it")
     return Drilled(followed, tuple(misses))
 
@@ -85,7 +101,7 @@ class _Kept:
 
 
 def _follow(
-    note: str, kept: "_Kept", call: ToolCall | None, root: str | None
+    note: str, kept: "_Kept", call: ToolCall | None, root: str | None, recall: Recall | None
 ) -> tuple[str, str | None]:
     """Return what kind of pointer a note is, and the text it leads to."""
     if found := _FILE.fullmatch(note):
@@ -94,6 +110,8 @@ def _follow(
         return "result", kept.lines(found[3], found[1], found[2])
     if found := _COMMAND.fullmatch(note):
         return "command", _run(found[1], _folder(call) or root)
+    if found := _STASH.fullmatch(note) or _ELIDED.fullmatch(note):
+        return "recall", recall(found[1]) if recall else None
     return "no pointer", None
 
 
@@ -142,6 +160,8 @@ def _run(command: str, cwd: str | None) -> str | None:
 
 def _same(kind: str, old: ToolResult, had: str) -> bool:
     """Compare as the reader of the pointer would: the tool's own additions are no content."""
+    if kind == "recall":
+        return old.text == had
     if kind == "result":
         return old.text == had or _without_header(old.text) == _without_header(had)
     # A shell shows a file as it is; a read tool puts numbers before its lines.

@@ -1,8 +1,9 @@
 """The recoverable contract, checked from the two transcripts alone.
 
 Every pointer must name what its own call read or ran: its file, with the lines that its result
-shows, or its command, which must be one that only reads. Whether the bytes are there is the drill's
-question. Shares nothing with the policy. Source: first specification, "recoverable".
+shows, or its command, which must be one that only reads. A second way back behind it has to name
+the very text that went. Whether the bytes are there is the drill's question. Shares nothing with
+the policy. Source: first specification, "recoverable".
 """
 
 import os.path
@@ -12,6 +13,7 @@ import shlex
 from lcc_sidecar.limits import COMMAND_MAX_CHARS
 from lcc_sidecar.transcript.model import ToolCall, ToolResult, Transcript
 from lcc_sidecar.verify.lossless import Pointed
+from lcc_sidecar.verify.recalls import names, split
 from lcc_sidecar.verify.unchanged import changed_results, changed_words
 
 _RE_READ = re.compile(
@@ -53,24 +55,40 @@ def verify_recoverable(
     words = changed_words(original, compacted)
     if words:
         return words
-    pointed = Pointed(original, compacted)
-    calls = {pair.result.id: pair.call for pair in original.pairs()}
-
-    def stands(old: ToolResult, note: str) -> bool:
-        call = calls.get(old.id)
-        if call is None:  # no call, or an ambiguous id: nothing may point from here
-            return False
-        return (
-            pointed.holds(old, note)
-            or _is_own_file(call, old, note)
-            or (allow_command_pointers and _is_own_command(call, note))
-        )
-
+    own = OwnPointers(original, compacted, allow_command_pointers=allow_command_pointers)
     return [
         f"result {old.id}: {new.text[:120]!r} is not a pointer of its own call"
         for old, new in changed_results(original, compacted)
-        if not stands(old, new.text)
+        if not own.stands(old, new.text)
     ]
+
+
+class OwnPointers:
+    """Looks up whether a note is a pointer that its own call allows. The words must be the same."""
+
+    def __init__(
+        self, original: Transcript, compacted: Transcript, *, allow_command_pointers: bool
+    ) -> None:
+        self._pointed = Pointed(original, compacted)
+        self._calls = {pair.result.id: pair.call for pair in original.pairs()}
+        self._commands = allow_command_pointers
+
+    def call_of(self, result: ToolResult) -> ToolCall | None:
+        """Return the call of a result; None for an ambiguous id: nothing may point from there."""
+        return self._calls.get(result.id)
+
+    def stands(self, old: ToolResult, note: str) -> bool:
+        call = self.call_of(old)
+        if call is None:
+            return False
+        pointer, recall_id = split(note)
+        if recall_id is not None and not names(recall_id, old.text):
+            return False
+        return (
+            self._pointed.holds(old, pointer)
+            or _is_own_file(call, old, pointer)
+            or (self._commands and _is_own_command(call, pointer))
+        )
 
 
 def _is_own_file(call: ToolCall, old: ToolResult, note: str) -> bool:

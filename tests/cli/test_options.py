@@ -62,7 +62,7 @@ def handed_over(monkeypatch, transcript: Path, *arguments: str) -> Options:
     class Stop(Exception):  # noqa: N818 - no error
         pass
 
-    def run_pass(_transcript, options, _progress):
+    def run_pass(_transcript, options, _progress, **_more):
         seen.append(options)
         raise Stop
 

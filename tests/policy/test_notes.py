@@ -67,7 +67,10 @@ def test_a_note_tells_what_it_points_at():
 
 
 ID = "0123456789abcdef" * 4
-STASHED = "[removed: 1234 tokens (87 lines) of Bash output; recall 0123456789abcdef01234567 to get it back]"
+STASHED = (
+    "[removed: 1234 tokens (87 lines) of Bash output; "
+    "recall 0123456789abcdef01234567 to get it back]"
+)
 
 
 def test_a_note_for_the_stash_says_tool_size_and_lines():
