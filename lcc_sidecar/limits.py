@@ -180,6 +180,10 @@ AFTER_MAX_CHARS = 1000  # it stands in the window from then on (FR-023: a kiloby
 AFTER_FAILED_MAX = 4  # the newest failures come first: they are what is asked for
 AFTER_TARGET_CHARS = 60
 
+# --- the sidecar's own look at what the stash need not keep ---
+COLLECT_FIRST_SECONDS = 60.0  # a start is for whoever waits for it
+COLLECT_EVERY_SECONDS = 6 * 3600.0  # it is due by days and by gigabytes
+
 # --- tiers of a live compaction ---
 FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon
 USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is

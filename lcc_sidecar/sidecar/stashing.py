@@ -21,7 +21,7 @@ from lcc_sidecar.sidecar.after import after_pointers, after_summary
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.requests import HookInput
 from lcc_sidecar.stash import journal
-from lcc_sidecar.stash.database import Database
+from lcc_sidecar.stash.database import Database, stash_path
 from lcc_sidecar.stash.journal import TIERS, Pass, Tier
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.recording import Recorder
@@ -72,6 +72,10 @@ class Stashing:
             if self._database is None:
                 self._database = Database()
             return self._database
+
+    def database_if_there(self) -> Database | None:
+        """Return the stash, unless nothing has ever been stashed."""
+        return self.database() if self._database or stash_path().exists() else None
 
     def see(self, session: SessionIndex, until: float | None = None) -> bool:
         """Write down what a session's file has gained; return whether that is all of it.
