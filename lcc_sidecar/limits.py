@@ -196,8 +196,7 @@ WORDS_TEXT_MAX_CHARS = 4_000_000  # half a second of work; the client itself cut
 
 # --- recall: what a search may cost; all of it is under 150 ms with 100,000 entries ---
 QUERY_WORDS_MAX = 16  # a sentence of an error; each more is another look into the index
-QUERY_ROWS_MAX = 2000  # entries of one word that are weighed, the newest; 0.2 us each
-QUERY_FEW_ROWS = 500  # up to here each entry is looked up; 1 us each
+QUERY_ROWS_MAX = 1000  # entries of one word that are weighed, the newest; 0.5 us each
 QUERY_LONGER_WORDS_MAX = 8  # of the index that begin with what was asked
 QUERY_CANDIDATES_MAX = 100  # whose length and place are looked up
 SNIPPET_BODIES_MAX = 16  # that are unpacked and looked through
@@ -206,8 +205,8 @@ QUERY_HITS_MAX = 8  # shown; some 5,000 characters
 SNIPPET_LINES = 5
 SNIPPET_LINE_MAX_CHARS = 200
 SNIPPET_WINDOW_CHARS = 2000  # around a place in lines without end
-SNIPPET_WORDS_MAX = 4  # the rarest, at whose places a text is looked at
-SNIPPET_PLACES_MAX = 64  # of one word in one text
+SNIPPET_WORDS_MAX = 3  # the rarest, at whose places a text is looked at
+SNIPPET_PLACES_MAX = 32  # of one word in one text
 
 # --- recall: references and answers ---
 ID_MIN_DIGITS = 12  # 48 bits: no two of a million bodies share them by chance

@@ -16,7 +16,6 @@ import zstandard
 
 from lcc_sidecar.limits import (
     QUERY_CANDIDATES_MAX,
-    QUERY_FEW_ROWS,
     QUERY_HITS_MAX,
     QUERY_LONGER_WORDS_MAX,
     QUERY_ROWS_MAX,
@@ -118,22 +117,22 @@ def _holding(db: sqlite3.Connection, terms: list[str], session: int | None) -> l
     Where few entries hold them at all, each is looked up: it is faster than to go through all of
     a large session.
     """
+    found = _newest(db, terms)
     if session is None:
-        return _newest(db, terms, QUERY_ROWS_MAX)
-    few = _newest(db, terms, QUERY_FEW_ROWS)
-    if len(few) == QUERY_FEW_ROWS:
-        return _newest(db, [f'"{session_term(session)}"', *terms], QUERY_ROWS_MAX)
+        return found
+    if len(found) == QUERY_ROWS_MAX:
+        return _newest(db, [f'"{session_term(session)}"', *terms])
     inside = db.execute(  # the plus keeps SQLite from going through the session's own index
         "SELECT n FROM entries WHERE n IN (SELECT value FROM json_each(?)) AND +session = ?",
-        (json.dumps(few), session),
+        (json.dumps(found), session),
     )
     return [row for (row,) in inside]
 
 
-def _newest(db: sqlite3.Connection, terms: list[str], most: int) -> list[int]:
+def _newest(db: sqlite3.Connection, terms: list[str]) -> list[int]:
     found = db.execute(
         "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
-        (" AND ".join(terms), most),
+        (" AND ".join(terms), QUERY_ROWS_MAX),
     )
     return [row for (row,) in found]
 

@@ -74,18 +74,17 @@ def test_an_id_gives_the_text_alone_and_a_long_one_in_parts(stash: Database):
     shown = body.count("\n") + 1
     assert LONG.startswith(body + "\n")
     assert len(body.encode()) <= RECALL_ANSWER_MAX_BYTES
-    assert f"these are lines 1-{shown} of 3000" in remark
-    assert f"lines {shown + 1}-" in remark
+    assert f"these are lines 1-{shown} of 3000; " in remark
+    assert f"the next with id {id_of(LONG)} and lines {shown + 1}-" in remark
 
 
 def test_following_the_remarks_gives_the_whole_body(stash: Database):
-    parts, lines = [], "1-"
-    while lines:
-        body, *remarks = texts(calls({"id": id_of(LONG), "lines": lines})[0])
+    body, remark = texts(calls({"id": id_of(LONG)})[0])
+    parts = [body]
+    while "the next with" in remark:
+        lines = remark.rpartition("and lines ")[2].rstrip(".")
+        body, remark = texts(calls({"id": id_of(LONG), "lines": lines})[0])
         parts.append(body)
-        remark = remarks[0] if remarks else ""
-        lines = remark.rpartition("and lines ")[2].rstrip(".").split("-")[0] + "-"
-        lines = lines if "the next with" in remark else ""
 
     assert "\n".join(parts) == LONG
 
