@@ -7,6 +7,7 @@ imports this package. Their types stand in `__init__.pyi`.
 __version__ = "0.1.0"
 
 __all__ = [
+    "StashError",
     "TranscriptCompactionRequest",
     "TranscriptCompactionResult",
     "TranscriptError",

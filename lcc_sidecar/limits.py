@@ -180,6 +180,10 @@ AFTER_MAX_CHARS = 1000  # it stands in the window from then on (FR-023: a kiloby
 AFTER_FAILED_MAX = 4  # the newest failures come first: they are what is asked for
 AFTER_TARGET_CHARS = 60
 
+# --- the sidecar's own look at what the stash need not keep ---
+COLLECT_FIRST_SECONDS = 60.0  # a start is for whoever waits for it
+COLLECT_EVERY_SECONDS = 6 * 3600.0  # it is due by days and by gigabytes
+
 # --- tiers of a live compaction ---
 FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon
 USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is
@@ -193,10 +197,11 @@ WORDS_TEXT_MAX_CHARS = 4_000_000  # half a second of work; the client itself cut
 # --- recall: what a search may cost; all of it is under 150 ms with 100,000 entries ---
 QUERY_WORDS_MAX = 16  # a sentence of an error; each more is another look into the index
 QUERY_ROWS_MAX = 2000  # entries of one word that are weighed, the newest; 0.2 us each
+QUERY_FEW_ROWS = 500  # up to here each entry is looked up; 1 us each
 QUERY_LONGER_WORDS_MAX = 8  # of the index that begin with what was asked
 QUERY_CANDIDATES_MAX = 100  # whose length and place are looked up
-SNIPPET_BODIES_MAX = 24  # that are unpacked and looked through
-SNIPPET_BYTES_MAX = 8 * 1024 * 1024  # of them all together; 16 words are looked for in each
+SNIPPET_BODIES_MAX = 16  # that are unpacked and looked through
+SNIPPET_BYTES_MAX = 4 * 1024 * 1024  # of them all together; 16 words are looked for in each
 QUERY_HITS_MAX = 8  # shown; some 5,000 characters
 SNIPPET_LINES = 5
 SNIPPET_LINE_MAX_CHARS = 200
@@ -210,3 +215,17 @@ CANDIDATES_SHOWN_MAX = 5  # bodies that an ambiguous id names
 RECALL_ANSWER_MAX_BYTES = 22_000  # to an agent; a token is a byte at least, and 25,000 are allowed
 RECALL_TARGET_MAX_CHARS = 80  # of a path or command in one line about an entry
 RECALL_UP_TO_DATE_SECONDS = 2.0  # for the sidecar to read on; then what is there answers
+
+# --- what the stash lets go (settings.py holds what a person chose instead) ---
+STASH_DAYS = 30  # as long as the client keeps its own session files
+STASH_DAYS_MAX = 36_500  # a century: for ever, without overrunning a clock
+STASH_MAX_BYTES = 5_000_000_000
+STASH_LEAST_BYTES = 10_000_000  # an empty stash has 300 KB; below this it would only churn
+STASH_LIVE_SECONDS = 86_400.0  # a session seen since then is not over, whatever its file does
+STASH_STEP_SECONDS = 0.02  # of one transaction of gc: a live compaction waits for it
+STASH_STEP_ENTRIES = 64  # that one body's removal takes out of the search at a time
+STASH_STEP_PAGES = 128  # given back or merged at a time: a megabyte
+STASH_LOOK_OBJECTS = 256  # looked at before others may read again
+STASH_ROOM_SHARE = 20  # of the cap is made free beyond it: rewriting the search index is the cost
+STASH_MERGE_SHARE = 8  # the search index is rewritten when an eighth of it went
+STASH_CHECKPOINT_SECONDS = 0.1  # that gc waits for readers; the next run cuts the log, too

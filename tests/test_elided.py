@@ -106,7 +106,7 @@ def test_a_stash_that_gives_one_number_twice_makes_the_pass_keep_everything():
         used(call("a", "Bash", command="ls"), BIG), used(call("b", "Bash", command="ls"), LARGE)
     )
 
-    done = compact(before, options(recall=True), stasher=Miscounting())
+    done = compact(before, options(recall=True, context_window=3500), stasher=Miscounting())
 
     assert done.transcript == before
     assert done.report["degraded"] is True
@@ -118,9 +118,10 @@ def test_what_looks_like_a_credential_file_stays_unless_it_is_allowed():
         used(call("a", "Read", file_path="/w/.env"), lines(60)),
         used(call("b", "Bash", command="ls"), LARGE),
     )
-    allowed = Options(elision=Elision(**SMALL), stash_credentials=True)
+    small = SMALL | {"context_window": 3500}
+    allowed = Options(elision=Elision(**small), stash_credentials=True)
 
-    done = compact(before, options(context_window=3500), stasher=InMemory())
+    done = compact(before, Options(elision=Elision(**small)), stasher=InMemory())
 
     assert reasons(done)["a"] == "credential_file"
     assert set(compact(before, allowed, stasher=InMemory()).notes) == {"a", "b"}

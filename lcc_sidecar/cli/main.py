@@ -20,6 +20,7 @@ _VERBS = {
     "mcp": "serve an agent the same as tools (Model Context Protocol, stdio)",
     "recall": "give back what once stood in a session, word for word",
     "sidecar": "start, stop and look at the sidecar",
+    "stash": "list, collect, export and purge what is kept of sessions",
     "tier": "show how far a session's compactions go by now, or reset it",
     "verify": "hold a compaction to its contract",
 }

@@ -101,10 +101,37 @@ class Database:
         with self._read_lock, told(self.path):
             yield self._reader
 
+    def used_bytes(self) -> int:
+        """Return how large the stash is: its pages, without those that wait to be used again."""
+        with self.reading() as db:
+            return used_bytes(db)
+
+    def cut_log(self, seconds: float) -> bool:
+        """Move the log into the file and cut it to nothing; False if a reader was in the way.
+
+        `seconds` is how long they are waited for; who wants to write waits as long.
+        """
+        with self._write_lock, told(self.path):
+            self._writer.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+            try:
+                found = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return bool(found[0] == 0)
+            finally:
+                self._writer.execute(f"PRAGMA busy_timeout = {int(STASH_BUSY_SECONDS * 1000)}")
+
     def close(self) -> None:
         with self._write_lock, self._read_lock:
             self._reader.close()
             self._writer.close()
+
+
+def used_bytes(db: sqlite3.Connection) -> int:
+    """Return the same as a transaction sees it."""
+    pages, free, size = (
+        int(db.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
 
 
 @contextmanager
@@ -131,6 +158,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = 1")  # on macOS a plain fsync does not reach the disk
     connection.execute("PRAGMA trusted_schema = 0")
+    # What is deleted is overwritten, except on pages that become free: a purge gives those back.
+    connection.execute("PRAGMA secure_delete = FAST")
     return connection
 
 
