@@ -17,7 +17,7 @@ import msgspec
 from lcc_sidecar import compaction
 from lcc_sidecar.carrying import carried_out
 from lcc_sidecar.elision import Elision
-from lcc_sidecar.errors import TranscriptError, TranscriptFitError, UsageError
+from lcc_sidecar.errors import StashError, TranscriptError, TranscriptFitError, UsageError
 from lcc_sidecar.options import Options, Provider, RulesMode, check
 from lcc_sidecar.policy import readonly_commands
 from lcc_sidecar.stashing import stasher_by_hand
@@ -29,6 +29,7 @@ from lcc_sidecar.verify import elided, lossless, recoverable, stashed
 
 __all__ = [
     "Elision",
+    "StashError",
     "TranscriptCompactionRequest",
     "TranscriptCompactionResult",
     "TranscriptError",
@@ -146,7 +147,7 @@ def compact_transcript(request: TranscriptCompactionRequest) -> TranscriptCompac
     try:
         transcript = messages_json.parse_messages(decode_json(given))
         check(options)
-        with nullcontext(stasher) if stasher else stasher_by_hand(options) as stash:
+        with nullcontext(stasher) if stasher is not None else stasher_by_hand(options) as stash:
             done = compaction.compact(transcript, options, client=client, stasher=stash)
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None

@@ -40,7 +40,7 @@ _PATH = re.compile(rf"(?:.*/)?{_NAME}", re.IGNORECASE)
 _FOUND_IN = re.compile(rf"^((?:[^\s:]*/)?{_NAME})(?::|-\d)", re.IGNORECASE | re.MULTILINE)
 _HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
 _PRIVATE_KEY = re.compile(r"-----(?:BEGIN|END) (?:[A-Z0-9]+ ){0,3}PRIVATE KEY")
-_WORD_ENDS = re.compile(r"[\s'\"`;&|<>(){}=,:$]+")
+_WORD_ENDS = re.compile(r"[\s'\"`;&|<>(){}=,:$@]+")
 _SEARCHES = re.compile(r"\b(?:[efr]?grep|rg|ag|ack|findstr|select-string)\b", re.IGNORECASE)
 _NO_PATHS = frozenset({"content", "description", "new_string", "old_string", "pattern", "prompt"})
 
@@ -75,7 +75,7 @@ def _paths(call: ToolCall) -> Iterator[str]:
     for value in strings({k: v for k, v in call.input.items() if k not in _NO_PATHS}):
         words = _WORD_ENDS.split(value) if call.tool in SHELL_TOOLS else [value]
         for word in words:
-            path = word.replace("\\", "/")
+            path = word.strip().replace("\\", "/")
             yield path
             if cwd and path and not path.startswith("/"):
                 yield f"{cwd}/{path}"

@@ -21,11 +21,8 @@ from lcc_sidecar import (
     parse_transcript,
     verify_lossless,
     verify_recoverable,
-    verify_stashed,
 )
-from lcc_sidecar.stash.bodies import recall_text
 from tests.build import lines, numbered
-from tests.stashers import InMemory
 
 ROOT = Path(__file__).parents[2]
 TEXT = lines(30)
@@ -177,30 +174,6 @@ def test_command_pointers_are_accepted_only_where_they_are_allowed():
     assert out != given
     assert verify_recoverable(given, out, allow_command_pointers=True) == []
     assert verify_recoverable(given, out) != []
-
-
-def test_the_stash_takes_what_nothing_else_gives_back_or_a_stasher_in_its_place():
-    given = payload(used("c", "Bash", lines(60), command="make"))
-    theirs = InMemory()
-
-    own = compact_transcript(TranscriptCompactionRequest(given, rules_mode="stashed"))
-    other = compact_transcript(
-        TranscriptCompactionRequest(given, rules_mode="stashed", stasher=theirs)
-    )
-
-    assert own.decisions[0]["reason"] == "stashed"
-    assert recall_text(own.decisions[0]["recover"]["recall"]) == lines(60)
-    assert other.decisions == own.decisions
-    assert list(theirs.bodies.values()) == [lines(60)]
-    assert verify_stashed(given, messages_to_payload(own.messages)) == []
-    assert verify_recoverable(given, messages_to_payload(own.messages)) != []
-
-
-def test_what_is_no_stash_is_refused():
-    request = TranscriptCompactionRequest([], rules_mode="stashed", stasher=7)
-
-    with pytest.raises(UsageError, match="no stash"):
-        compact_transcript(request)
 
 
 @pytest.mark.parametrize("bad", [None, 7, "text", {"messages": 1}, [{"text": "no role"}]])
