@@ -4,7 +4,9 @@
  * What can be decided elsewhere is decided in the sidecar. Whatever is not certain, and whatever
  * fails, goes on to `next(e)`: Claude Code's own summary runs as if this plugin were not there.
  */
+import { answerCommand, noAnswer, registerCommand } from './command.mjs'
 import { interpreter } from './interpreter.mjs'
+import { clientStarts, isAhead, sessionStarts, turnIsOver } from './proactive.mjs'
 import { rebuilt } from './rebuild.mjs'
 import { requestFrom } from './request.mjs'
 
@@ -21,15 +23,36 @@ export const register = (on, options) => {
     const request = await requestFrom($, e, options)
     if (!request) return next(e)
     const reply = await answerTo($, request)
-    if (!reply) tell($, NO_ANSWER)
     const isReplaced = reply?.outcome === 'replaced'
     const messages = isReplaced ? rebuilt(e.messages, reply) : undefined
+    if (!messages && isAhead(e)) return { skip: 'lcc: not worth a summary yet' }
+    if (!reply) tell($, NO_ANSWER)
     if (isReplaced && !messages) return next(e) // and no receipt: it would not be true
     if (await isToBeSkipped($, e, reply, options)) return { skip: `lcc: ${reply.reason}` }
     if (reply?.receipt) tell($, reply.receipt)
     if (!messages) return next(e)
     return { messages, tokensBefore: reply.tokens_before, tokensAfter: reply.tokens_after }
   }).catch(($, e, next) => next(e))
+
+  on('classic.SessionStart', async ($, e, next) => {
+    const told = await sessionStarts($, e, options)
+    if (told) tell($, told)
+    return next(e)
+  }).catch(($, e, next) => next(e))
+
+  on('session.start', async ($, e, next) => {
+    await registerCommand($)
+    await clientStarts($)
+    return next(e)
+  }).catch(($, e, next) => next(e))
+
+  on('turn.complete', async ($, e, next) => {
+    const done = await next(e)
+    await turnIsOver($, e, options)
+    return done
+  }).catch(($, e, next) => next(e))
+
+  on('command.run', { command: 'lcc' }, ($, e) => answerCommand($, e)).catch(noAnswer)
 }
 
 /** Shows the person a line now, and leaves it in the transcript. The model does not see it. */

@@ -1,4 +1,5 @@
 /** What the sidecar is asked: the conversation, as little of it as decides. */
+import { isAhead } from './proactive.mjs'
 
 /** The request for a compaction, or undefined where its files are not on this machine. */
 export async function requestFrom($, e, options) {
@@ -10,15 +11,23 @@ export async function requestFrom($, e, options) {
     cwd: await $.session.cwd(),
     trigger: e.trigger,
     agent_id: e.agentId,
-    instructions: e.instructions,
+    instructions: isAhead(e) ? undefined : e.instructions,
     options: {
       mode: options?.mode,
+      escalate: options?.escalate,
       least_share: options?.least_share,
       too_little: options?.too_little,
     },
     rows: e.messages.map(slim),
     newest: await newestResults($, e),
+    usage: await usage($),
   }
+}
+
+/** How full the window is, in tokens, as far as the client knows. */
+async function usage($) {
+  const { tokens, window } = (await $.session.usage()).context ?? {}
+  return { tokens, window }
 }
 
 /** A row without what stands in it twice. Its handle is its uuid in the session file. */

@@ -171,4 +171,60 @@ STASH_PAGE_BYTES = 8192  # a packed result has some kilobytes: few pages to foll
 STASH_ZSTD_LEVEL = 3  # 300 MB/s; the higher ones take twice the time for a tenth of the size
 STASH_BODY_MAX_BYTES = 64 * 1024 * 1024  # the client itself cuts results far below
 STASH_BATCH = 64  # entries a transaction: others wait no longer than that for their turn
+RECORDER_READ_BYTES = 256 * 1024  # read ahead; a line that is longer is held anyway
 STASH_TARGET_MAX_CHARS = 200  # of a path or a command; enough to know it again
+SEE_SECONDS = 0.7  # of a hook's one second for what is new; what is left then goes on behind it
+
+# --- what the model is told after a compaction ---
+AFTER_MAX_CHARS = 1000  # it stands in the window from then on (FR-023: a kilobyte)
+AFTER_FAILED_MAX = 4  # the newest failures come first: they are what is asked for
+AFTER_TARGET_CHARS = 60
+
+# --- the sidecar's own look at what the stash need not keep ---
+COLLECT_FIRST_SECONDS = 60.0  # a start is for whoever waits for it
+COLLECT_EVERY_SECONDS = 6 * 3600.0  # it is due by days and by gigabytes
+
+# --- tiers of a live compaction ---
+FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon
+USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is
+
+# --- words of the stash (what an index holds was made with these numbers) ---
+WORD_MAX_CHARS = 64  # a SHA-256 in hex; what is longer is found by its start
+WORDLESS_RUN_MIN_BYTES = 1000  # of base64's letters without a break: nobody writes that
+WORDS_OF_A_TEXT_MAX = 50_000  # a megabyte of log lines has some 30,000
+WORDS_TEXT_MAX_CHARS = 4_000_000  # half a second of work; the client itself cuts results far below
+
+# --- recall: what a search may cost; all of it is under 150 ms with 100,000 entries ---
+QUERY_WORDS_MAX = 16  # a sentence of an error; each more is another look into the index
+QUERY_ROWS_MAX = 1000  # entries of one word that are weighed, the newest; 0.5 us each
+QUERY_LONGER_WORDS_MAX = 8  # of the index that begin with what was asked
+QUERY_CANDIDATES_MAX = 100  # whose length and place are looked up
+SNIPPET_BODIES_MAX = 16  # that are unpacked and looked through
+SNIPPET_BYTES_MAX = 4 * 1024 * 1024  # of them all together; 16 words are looked for in each
+QUERY_HITS_MAX = 8  # shown; some 5,000 characters
+SNIPPET_LINES = 5
+SNIPPET_LINE_MAX_CHARS = 200
+SNIPPET_WINDOW_CHARS = 2000  # around a place in lines without end
+SNIPPET_WORDS_MAX = 3  # the rarest, at whose places a text is looked at
+SNIPPET_PLACES_MAX = 32  # of one word in one text
+
+# --- recall: references and answers ---
+ID_MIN_DIGITS = 12  # 48 bits: no two of a million bodies share them by chance
+CANDIDATES_SHOWN_MAX = 5  # bodies that an ambiguous id names
+RECALL_ANSWER_MAX_BYTES = 22_000  # to an agent; a token is a byte at least, and 25,000 are allowed
+RECALL_TARGET_MAX_CHARS = 80  # of a path or command in one line about an entry
+RECALL_UP_TO_DATE_SECONDS = 2.0  # for the sidecar to read on; then what is there answers
+
+# --- what the stash lets go (settings.py holds what a person chose instead) ---
+STASH_DAYS = 30  # as long as the client keeps its own session files
+STASH_DAYS_MAX = 36_500  # a century: for ever, without overrunning a clock
+STASH_MAX_BYTES = 5_000_000_000
+STASH_LEAST_BYTES = 10_000_000  # an empty stash has 300 KB; below this it would only churn
+STASH_LIVE_SECONDS = 86_400.0  # a session seen since then is not over, whatever its file does
+STASH_STEP_SECONDS = 0.02  # of one transaction of gc: a live compaction waits for it
+STASH_STEP_ENTRIES = 64  # that one body's removal takes out of the search at a time
+STASH_STEP_PAGES = 128  # given back or merged at a time: a megabyte
+STASH_LOOK_OBJECTS = 256  # looked at before others may read again
+STASH_ROOM_SHARE = 20  # of the cap is made free beyond it: rewriting the search index is the cost
+STASH_MERGE_SHARE = 8  # the search index is rewritten when an eighth of it went
+STASH_CHECKPOINT_SECONDS = 0.1  # that gc waits for readers; the next run cuts the log, too

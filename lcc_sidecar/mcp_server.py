@@ -1,20 +1,23 @@
-"""`lcc mcp`: the pass and its story as tools of the Model Context Protocol, over stdio.
+"""`lcc mcp`: the pass, its story and recall as tools of the Model Context Protocol, over stdio.
 
 An answer stays under the client's 25,000 tokens: it names files and sums up, and never holds a
 transcript. First specification, section 8.
 """
 
+import base64
 import inspect
 import json
 import math
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import wraps
-from typing import Annotated, Any, ParamSpec, cast, get_args
+from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_args
 
 import msgspec
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.types import ContentBlock, ImageContent, TextContent
 from pydantic import Field, ValidationError
 
 from lcc_sidecar import __version__, explain
@@ -32,6 +35,12 @@ from lcc_sidecar.limits import (
 )
 from lcc_sidecar.options import Options, Provider, RulesMode, check
 from lcc_sidecar.output import to_json
+from lcc_sidecar.stash import journal
+from lcc_sidecar.stash.freshen import freshen
+from lcc_sidecar.stash.recall import Hits, Recalled, Request, answer
+from lcc_sidecar.stash.refused import NoSessionError
+from lcc_sidecar.stash.telling import told_body, told_hits
+from lcc_sidecar.stash.view import View
 from lcc_sidecar.stashing import stasher_by_hand
 from lcc_sidecar.transcript.files import (
     Document,
@@ -41,6 +50,7 @@ from lcc_sidecar.transcript.files import (
 )
 
 _Arguments = ParamSpec("_Arguments")
+_Answer = TypeVar("_Answer")
 _DEFAULT = Options()
 _INT_BITS_MAX = 64  # no count is larger; a report from elsewhere may hold thousands of digits
 _COUNTS = (
@@ -76,7 +86,8 @@ server = _Server(
     "lcc-sidecar",
     version=__version__,
     instructions="Compacts transcripts of agent sessions: old tool results become pointers that "
-    "were proven recoverable. Answers name files; read them where their content is needed.",
+    "were proven recoverable. Recall gives their exact text back, and finds what a session ever "
+    "held. Other answers name files; read them where their content is needed.",
     log_level="WARNING",
 )
 
@@ -97,8 +108,20 @@ def _tool(name: str) -> Callable[[Callable[_Arguments, dict[str, Any]]], Callabl
                 raise ToolError("the answer would fill the window: read the report's file instead")
             return text.encode(errors="replace").decode()  # half an emoji is no UTF-8
 
+        return _register(name)(answer)
+
+    return register
+
+
+def _register(
+    name: str,
+) -> Callable[[Callable[_Arguments, _Answer]], Callable[_Arguments, _Answer]]:
+    """Make a tool of a function, whose arguments are known from then on."""
+
+    def register(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
         _takes[name] = tuple(inspect.signature(function).parameters)
-        return server.tool(name, structured_output=False)(answer)
+        server.tool(name, structured_output=False)(function)
+        return function
 
     return register
 
@@ -206,9 +229,99 @@ def explain_report(
     return _row(row)
 
 
+@_register("recall")
+def recall(  # noqa: PLR0913, PLR0917 - one parameter a way to name a thing
+    id: Annotated[  # noqa: A002 - the word that stands in the notes
+        str | None,
+        Field(
+            description="The id in a note: the hex digits after `recall` in `[removed: ...; recall "
+            "0123456789abcdef01234567 to get it back]` or `[recall 0123456789abcdef01234567]`. The "
+            "first 12 digits do."
+        ),
+    ] = None,
+    seq: Annotated[
+        int | None, Field(description="The number in a note: 61 of `[elided ... recall seq=61]`.")
+    ] = None,
+    tool_use_id: Annotated[
+        str | None, Field(description="The id of the tool call whose result is wanted.")
+    ] = None,
+    query: Annotated[
+        str | None,
+        Field(
+            description="A few words that must have stood in the text: an error's words, a name, a "
+            "path. `extract path join` finds extractPathJoin and extract_path_join. The answer "
+            "lists the best places with ids; recall one by its id to have all of it."
+        ),
+    ] = None,
+    lines: Annotated[
+        str | None, Field(description="Only these lines of the text, `10-40`; the first is 1.")
+    ] = None,
+    session_id: Annotated[
+        str | None, Field(description="Another session than this one. Leave it out to mean this.")
+    ] = None,
+) -> list[ContentBlock]:
+    """Get back, word for word, what once stood in this session and left it.
+
+    Old tool results are replaced by notes such as `[removed: 1234 tokens (87 lines) of Bash output;
+    recall 0123456789abcdef01234567 to get it back]`. Whenever the exact text matters (an error, a
+    path, a line of code), recall it; do not guess and do not run the command again. Give exactly
+    one of id, seq, tool_use_id, query. After a summary, query finds anything said or shown before
+    it.
+    """
+    try:
+        needs_session = seq is not None or query is not None
+        session = session_id or _current_session(required=needs_session)
+        if session is not None and needs_session:
+            freshen(session)
+        scope = session if needs_session else session_id
+        found = answer(View(), Request(id, seq, tool_use_id, query, scope, lines))
+    except LccError as error:
+        raise ToolError(str(error)) from None
+    if isinstance(found, Hits):
+        return [TextContent(type="text", text=told_hits(found))]
+    return _content(found)
+
+
 def run() -> None:
     """Serve over standard input and output until they are closed."""
     server.run("stdio")
+
+
+def _current_session(*, required: bool) -> str | None:
+    """Return the session that our client is on now, as its hooks told.
+
+    Our own environment names the one it was started with, which /clear and /resume leave behind: a
+    number would then mean another session's entry.
+    """
+    if not required:
+        return None
+    with View().reading() as db:
+        session = journal.current_session(db, os.getppid())
+    if session is None:
+        raise NoSessionError(
+            "it is not known which session this is: pass session_id, which "
+            "`echo $CLAUDE_CODE_SESSION_ID` shows in Bash, or use an id"
+        )
+    return session
+
+
+def _content(found: Recalled) -> list[ContentBlock]:
+    """Return a body as content: its text alone in the first block, then images, then remarks."""
+    told = told_body(found)
+    blocks: list[ContentBlock] = [TextContent(type="text", text=told.text)]
+    remarks = list(told.remarks)
+    for media in found.media:
+        if media.data and media.media_type.startswith("image/"):
+            data = base64.b64encode(media.data).decode()
+            blocks.append(ImageContent(type="image", data=data, mime_type=media.media_type))
+        else:
+            remarks.append(
+                f"a block of {media.media_type} is left out: `lcc recall {found.id[:24]} -o "
+                "FILE.json` writes it"
+            )
+    if remarks:
+        blocks.append(TextContent(type="text", text=f"lcc: {'; '.join(remarks)}."))
+    return blocks
 
 
 def _document(transcript: Any, path: str | None) -> Document:

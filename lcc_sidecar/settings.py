@@ -8,23 +8,37 @@ import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from platformdirs import user_config_path
 
 from lcc_sidecar.errors import SettingsError
-from lcc_sidecar.limits import IDLE_EXIT_SECONDS
+from lcc_sidecar.limits import (
+    IDLE_EXIT_SECONDS,
+    STASH_DAYS,
+    STASH_DAYS_MAX,
+    STASH_LEAST_BYTES,
+    STASH_MAX_BYTES,
+)
 from lcc_sidecar.paths import APP_NAME, moved_home
 
 ENVIRONMENT_PREFIX = "LCC_SIDECAR_"
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """`idle_exit_seconds`: how long the sidecar stays without a caller. `watch`: follow files."""
+    """`idle_exit_seconds`: how long the sidecar stays without a caller. `watch`: follow files.
+
+    `stash_credentials`: what looks like a credential file may be stashed, too. `stash_days`: how
+    long the stash keeps what no pointer needs. `stash_max_bytes`: how large it may get before the
+    oldest sessions' results go; a pointer's bytes never do.
+    """
 
     idle_exit_seconds: float = IDLE_EXIT_SECONDS
     watch: bool = True
+    stash_credentials: bool = False
+    stash_days: Annotated[int, msgspec.Meta(ge=1, le=STASH_DAYS_MAX)] = STASH_DAYS
+    stash_max_bytes: Annotated[int, msgspec.Meta(ge=STASH_LEAST_BYTES)] = STASH_MAX_BYTES
 
 
 def settings_path() -> Path:

@@ -73,8 +73,12 @@ class Session:
         message = {"id": message_id or f"msg_{next(_numbers)}", "role": "assistant"}
         return self.add("assistant", message | {"content": list(blocks)}, **fields)
 
-    def returns(self, call_id: str, content: Any, **fields: Any) -> str:
+    def returns(
+        self, call_id: str, content: Any, *, is_error: bool | None = None, **fields: Any
+    ) -> str:
         block = {"tool_use_id": call_id, "type": "tool_result", "content": content}
+        if is_error is not None:
+            block["is_error"] = is_error
         return self.add("user", {"role": "user", "content": [block]}, **fields)
 
     def reads(self, call_id: str, path: str, text: str) -> None:

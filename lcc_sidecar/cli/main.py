@@ -12,11 +12,16 @@ from lcc_sidecar.errors import LccError, TranscriptError, UsageError
 _VERBS = {
     "bench": "measure passes over a folder of recorded sessions",
     "compact": "replace old tool results of a transcript by proven pointers",
+    "context": "show what fills a session's window, what could go, what went",
     "doctor": "check the installation, one line a check",
     "drill": "follow every pointer of a compaction and compare bytes",
     "explain": "show what a report says was done, and why",
+    "fork": "make a compacted copy of a session, to be opened with claude --resume",
     "mcp": "serve an agent the same as tools (Model Context Protocol, stdio)",
+    "recall": "give back what once stood in a session, word for word",
     "sidecar": "start, stop and look at the sidecar",
+    "stash": "list, collect, export and purge what is kept of sessions",
+    "tier": "show how far a session's compactions go by now, or reset it",
     "verify": "hold a compaction to its contract",
 }
 

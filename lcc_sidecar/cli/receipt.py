@@ -26,7 +26,7 @@ def print_receipt(report: Mapping[str, Any], *, title: str, stderr: bool = False
 
 def _parts(story: explain.Story, title: str) -> Iterable[RenderableType]:
     report = story.report
-    yield Text.assemble(("lcc ", "bold cyan"), (_plain(title), "bold"), f"  {_plain(_how(report))}")
+    yield Text.assemble(("lcc ", "bold cyan"), (plain(title), "bold"), f"  {plain(_how(report))}")
     yield _before_after(report)
     if report.elision:
         yield Text(f"{report.elision.words}\n")
@@ -38,11 +38,11 @@ def _parts(story: explain.Story, title: str) -> Iterable[RenderableType]:
         yield _groups("What stayed", story.stayed, "yellow", "held")
         yield _largest(story.largest)
     if report.degraded:
-        yield Text(f"! degraded: {_plain(report.degradation_reason or 'no reason given')}", "red")
+        yield Text(f"! degraded: {plain(report.degradation_reason or 'no reason given')}", "red")
     for warning in report.warnings:
-        yield Text(f"! {_plain(warning)}", style="red")
+        yield Text(f"! {plain(warning)}", style="red")
     if report.sent:
-        yield Text(_plain(report.sent), style="yellow")
+        yield Text(plain(report.sent), style="yellow")
     yield Text(_closing(story), style="dim")
     if story.hint:
         yield Text(story.hint, style="dim")
@@ -68,29 +68,29 @@ def _before_after(report: explain.Report) -> RenderableType:
         Text.assemble("before  ", _bar(1.0, "blue"), f"  {before:>9,} tokens"),
         Text.assemble("after   ", _bar(share, "green"), f"  {after:>9,} tokens"),
         Text(f"        {freed}"),
-        Text(f"        {_plain(report.token_count_method)}", style="dim"),
+        Text(f"        {plain(report.token_count_method)}", style="dim"),
         "",
     )
 
 
 def _window(window: Mapping[str, tuple[int, int]]) -> RenderableType:
     total = sum(before for before, _ in window.values()) or 1
-    table = _table("What fills the window", "", "characters before", "after")
+    table = new_table("What fills the window", "", "characters before", "after")
     ranked = sorted(window.items(), key=lambda item: -item[1][0])
     rest = [sizes for _, sizes in ranked[_ROWS:]]
     if rest:
         ranked[_ROWS:] = [(f"{len(rest)} more", (sum(b for b, _ in rest), sum(a for _, a in rest)))]
     for name, (before, after) in ranked:
         bar = _bar(before / total, "blue")
-        table.add_row(Text(_plain(name)), bar, f"{before:,}", f"{after:,}")
+        table.add_row(Text(plain(name)), bar, f"{before:,}", f"{after:,}")
     return table
 
 
 def _groups(title: str, groups: Sequence[explain.Group], style: str, verb: str) -> RenderableType:
     judged = any(group.keep_result for group in groups)
-    table = _table(title, "calls", f"characters {verb}", *(["keep_result"] if judged else []))
+    table = new_table(title, "calls", f"characters {verb}", *(["keep_result"] if judged else []))
     for group in groups:
-        words = Text(_plain(group.words), style=style)
+        words = Text(plain(group.words), style=style)
         answers = [_span(group.keep_result)] if judged else []
         table.add_row(words, str(group.count), f"{group.chars:,}", *answers)
     return table
@@ -105,10 +105,10 @@ def _span(answers: tuple[float, float] | None) -> str:
 
 
 def _largest(rows: Iterable[explain.Row]) -> RenderableType:
-    table = _table("Largest still there", "why", "characters")
+    table = new_table("Largest still there", "why", "characters")
     for row in rows:
-        what = Text(_what(_plain(row.tool), _plain(row.target)))
-        table.add_row(what, Text(_plain(row.words), style="dim"), f"{row.result_chars_after:,}")
+        what = Text(_what(plain(row.tool), plain(row.target)))
+        table.add_row(what, Text(plain(row.words), style="dim"), f"{row.result_chars_after:,}")
     return table
 
 
@@ -121,7 +121,7 @@ def _what(tool: str, target: str) -> str:
     return f"{tool} {target}"
 
 
-def _table(*columns: str) -> Table:
+def new_table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for place, name in enumerate(columns):
         table.add_column(
@@ -135,7 +135,7 @@ def _bar(share: float, style: str) -> Text:
     return Text.assemble(("█" * full, style), ("░" * (_BAR - full), "dim"))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text out of a transcript as a terminal may show it: nothing in it acts."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
 

@@ -86,7 +86,7 @@ def _tried_just_now(starter: int) -> bool:
 
 
 def _spawn() -> "subprocess.Popen[bytes]":
-    command, environment = _command()
+    line, environment = command("serve", "--asked", __version__)
     passed_on = {
         name: value
         for name, value in os.environ.items()
@@ -95,7 +95,7 @@ def _spawn() -> "subprocess.Popen[bytes]":
     # Nothing inherited: a host waits for the end of a hook's output (FR-038), and a folder that
     # somebody works in may be deleted (FR-014).
     return subprocess.Popen(
-        command,
+        line,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -107,15 +107,14 @@ def _spawn() -> "subprocess.Popen[bytes]":
     )
 
 
-def _command() -> tuple[list[str], dict[str, str]]:
-    """Return the command that runs the sidecar, and what it adds to the environment."""
-    serve = ["-m", "lcc_sidecar", "serve", "--asked", __version__]
+def command(*arguments: str) -> tuple[list[str], dict[str, str]]:
+    """Return the command that runs the whole package, and what it adds to the environment."""
     python = _installed_python()
     if python is not None:
-        return [python, "-I", *serve], {}
+        return [python, "-I", "-m", "lcc_sidecar", *arguments], {}
     # Not installed: run from the folder that these very files stand in.
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return [sys.executable, "-P", *serve], {"PYTHONPATH": root}
+    return [sys.executable, "-P", "-m", "lcc_sidecar", *arguments], {"PYTHONPATH": root}
 
 
 def _installed_python() -> str | None:

@@ -28,12 +28,15 @@ _NOTE = re.compile(
     r"\[identical output kept at (?P<identical>[^\]\s]+)\]"
     r"|\[output = lines \d+-\d+ of (?P<lines>[^\]\s]+)\]"
     rf"|(?:{_BACKED})(?: \[recall (?P<backed>{_ID})\])?"
-    rf"|\[removed: \d+ tokens \(\d+ lines?\) of [^\];]+ output; recall (?P<stashed>{_ID}) "
+    rf"|\[removed: (?:\d+ tokens \(\d+ lines?\)|\d+ blocks?)"
+    rf" of [^\];]+ output; recall (?P<stashed>{_ID}) "
     r"to get it back\]"
     r"|\[tools found: [^\]]+; to use one, search for it again\]"
 )
 
 _TRIM_LINE = re.compile(r"^\[trimmed: \d+ characters of this result are left out\]$", re.MULTILINE)
+
+_GET_BACK = " to get it back]"
 
 SHORTEST = len("[output = lines 1-1 of x]")
 
@@ -72,6 +75,16 @@ def stashed(tool: str, chars: int, lines: int, body_id: str) -> str | None:
     tokens = round(chars / USUAL_CHARS_PER_TOKEN)
     size = f"{tokens} tokens ({lines} {'line' if lines == 1 else 'lines'})"
     return f"[removed: {size} of {tool} output; recall {short_id(body_id)} to get it back]"
+
+
+def stashed_blocks(tool: str, count: int, body_id: str) -> str | None:
+    """Return the note for a result that is more than text: an image, a document."""
+    if not _is_plain(tool, _PLAIN_TOOL):
+        return None
+    blocks = "block" if count == 1 else "blocks"
+    return (
+        f"[removed: {count} {blocks} of {tool} output; recall {short_id(body_id)} to get it back]"
+    )
 
 
 def with_recall(note: str, body_id: str) -> str:
@@ -126,9 +139,25 @@ def kept_at(text: str) -> str | None:
 
 
 def recall_id(text: str) -> str | None:
-    """Return the id to recall that a note names, if it names one: all or part of its way back."""
-    found = _NOTE.fullmatch(text) if text.startswith("[") else None
-    return (found["stashed"] or found["backed"]) if found else None
+    """Return what a note names to recall, if it names something: all or part of its way back.
+
+    It is the start of an id or, in a marker, `seq=<n>`.
+    """
+    if not text.startswith("["):
+        return None
+    found = _NOTE.fullmatch(text)
+    marker = None if found else markers.parse(text)
+    return marker.recall if marker else (found["stashed"] or found["backed"]) if found else None
+
+
+def way_back(text: str) -> str:
+    """Return which way a note leads back: identical, tools, stash or file."""
+    if kept_at(text) is not None:
+        return "identical"
+    if is_tools_found(text):
+        return "tools"
+    is_stashed = text.endswith(_GET_BACK) or markers.parse(text) is not None
+    return "stash" if is_stashed else "file"
 
 
 def _is_plain(value: str, allowed: re.Pattern[str] = _PLAIN) -> bool:

@@ -16,9 +16,13 @@ from lcc_sidecar.transcript.model import Pair
 class SessionStash:
     """A Stasher for the results of one session; without one, for a file compacted by hand."""
 
-    def __init__(self, database: Database, session_id: str | None = None) -> None:
+    def __init__(
+        self, database: Database, session_id: str | None = None, path: str | None = None
+    ) -> None:
+        """`path` is where the session's file is, if that is known: it says that it can go on."""
         self._database = database
         self._session_id = session_id
+        self._path = path
 
     def stash(self, pairs: Sequence[Pair]) -> Mapping[str, Stashed]:
         """Return what is in the stash for good by now, by tool_use_id.
@@ -69,15 +73,22 @@ class SessionStash:
             self._point(db, session, bodies[pair.call.id])
         if session == records.NO_SESSION:
             return {}
-        seqs = records.record(db, session, map(entry_of, pairs))
+        entries = [entry_of(pair) for pair in pairs]
+        numbered = list(zip(records.record(db, session, entries), entries, strict=True))
+        for seq, entry in numbered:
+            records.restore(db, session, seq, entry)
         if records.recall_off(db, session):
             return {}
-        return {pair.call.id: seq for pair, seq in zip(pairs, seqs, strict=True)}
+        return {  # a number counts only where it leads to the very text that is about to go
+            str(entry.tool_use_id): seq
+            for seq, entry in numbered
+            if records.holds(db, session, seq, entry.body)
+        }
 
     def _session(self, db: sqlite3.Connection) -> int:
         if self._session_id is None:
             return records.NO_SESSION
-        return records.open_session(db, self._session_id)
+        return records.open_session(db, self._session_id, self._path)
 
     def _point(self, db: sqlite3.Connection, session: int, body: Body) -> None:
         db.execute(

@@ -7,13 +7,17 @@ each one the file is looked at until it has been quiet for a while (FR-077).
 import queue
 import threading
 import time
+from collections.abc import Callable
 
 from lcc_sidecar.limits import SETTLE_SECONDS, TICK_SECONDS
 from lcc_sidecar.sidecar.sessions import SessionIndex
 
 
 class Indexer:
-    def __init__(self) -> None:
+    """Keeps indexes up to date; `seen` is told of a session whose file was looked at."""
+
+    def __init__(self, seen: Callable[[SessionIndex], object]) -> None:
+        self._seen = seen
         self._work: queue.Queue[SessionIndex | threading.Event] = queue.Queue()
         self._quiet_at: dict[SessionIndex, float] = {}
         threading.Thread(target=self._run, name="indexer", daemon=True).start()
@@ -39,20 +43,21 @@ class Indexer:
                 work.set()
             else:
                 self._quiet_at[work] = time.monotonic() + SETTLE_SECONDS
-                _update(work)
+                self._update(work)
 
     def _look_again(self) -> None:
         now = time.monotonic()
         for session, quiet_at in list(self._quiet_at.items()):
-            if _update(session):
+            if self._update(session):
                 self._quiet_at[session] = now + SETTLE_SECONDS
             elif now > quiet_at:
                 del self._quiet_at[session]
 
-
-def _update(session: SessionIndex) -> int:
-    try:
-        with session.lock:
-            return session.update()
-    except OSError:
-        return 0  # gone or not readable: the next nudge looks again
+    def _update(self, session: SessionIndex) -> int:
+        try:
+            with session.lock:
+                grown = session.update()
+        except OSError:
+            return 0  # gone or not readable: the next nudge looks again
+        self._seen(session)
+        return grown

@@ -6,17 +6,16 @@ Whatever is not certain is left to the client's own summary (`fell_back`).
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from lcc_sidecar.compaction import compact
 from lcc_sidecar.errors import LiveCompactionError
 from lcc_sidecar.limits import LEAST_SHARE_PERCENT, SESSION_ID_MAX_CHARS
-from lcc_sidecar.options import Options
 from lcc_sidecar.sidecar import receipts
+from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.blocks import check_blocks
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
 from lcc_sidecar.sidecar.doubled import doubled_rows
@@ -30,6 +29,8 @@ from lcc_sidecar.sidecar.live_rows import (
 )
 from lcc_sidecar.sidecar.media import media_notes
 from lcc_sidecar.sidecar.newest import read_newest
+from lcc_sidecar.sidecar.stashing import Hold, Stashing
+from lcc_sidecar.sidecar.tiers import NOTHING, Fill, Taken, Usage, fill, ladder
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.transcript.tokens import token_counter
 
@@ -38,9 +39,14 @@ _AGENT_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{SESSION_ID_MAX_CHARS}}}")
 
 
 class LiveOptions(msgspec.Struct, frozen=True):
-    """What the person has set in the plugin. `least_share` is in percent of the conversation."""
+    """What the person has set in the plugin. `least_share` is in percent of the conversation.
 
-    mode: Literal["recoverable", "lossless"] = "recoverable"
+    `mode` is what a compaction begins with; `escalate` lets it go on to the next tier where the
+    window stays too full, or where too little would be freed.
+    """
+
+    mode: Literal["lossless", "recoverable", "stashed", "elide"] = "recoverable"
+    escalate: Literal["on", "off"] = "on"
     least_share: Annotated[float, msgspec.Meta(ge=0, le=100)] = LEAST_SHARE_PERCENT
     too_little: Literal["summary", "skip"] = "summary"
 
@@ -71,12 +77,16 @@ class Asked(msgspec.Struct, frozen=True):
     instructions: str | None = None
     options: Any = None
     newest: Any = None
+    usage: Usage | None = None
 
 
-def answer(request: dict[str, Any], session: SessionIndex | None) -> Reply:
+def answer(
+    request: dict[str, Any], session: SessionIndex | None, stashing: Stashing | None = None
+) -> Reply:
     """Return the reply to a compact request.
 
     `session` is the index of the session's file, up to date; a subagent's own file is read here.
+    Without `stashing` only what stands elsewhere can go.
     The outcome is `replaced` (with `notes`, `carry` and token counts), `too_little`,
     `nothing_to_prune` or `fell_back` (with a `reason`); each has a one-line `receipt`.
     """
@@ -85,30 +95,47 @@ def answer(request: dict[str, Any], session: SessionIndex | None) -> Reply:
         asked = msgspec.convert({k: v for k, v in request.items() if k != "rows"}, Asked)
         rows = read_rows(request.get("rows"))
         options = read_options(asked.options)
-        made = _decide(rows, _index_for(asked, session), asked, options)
+        hold = stashing.hold(asked.agent_id or asked.session_id) if stashing else None
+        index = _index_for(asked, session)
+        frame = _framed(rows, index, asked, hold)
+        made = _by_tier(frame, fill(asked.usage, index), asked, options, hold)
     except msgspec.ValidationError:
         return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
         return _fell_back(error.reason, str(error))
     except OSError as error:
         return _fell_back("unreadable_file", f"the session file cannot be read: {error.strerror}")
-    share = made.share
-    if share <= 0:
-        return _too_little("nothing_to_prune", share)
-    if share < options.least_share:
-        return _too_little("too_little", share)
-    return made.reply(time.perf_counter() - started)
+    if made.share <= 0:
+        return _too_little("nothing_to_prune", made.share)
+    if made.share < options.least_share:
+        return _too_little("too_little", made.share)
+    reply = made.reply(time.perf_counter() - started)
+    if hold:
+        done = made.taken.as_pass(asked.trigger, *made.tokens, len(made.notes))
+        hold.note_pass(done, made.taken.decided_through)
+    return reply
 
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """What the mod is told: notes by tool_use_id, rows to put in, to leave out, to leave alone."""
+    """What the mod is told: notes by tool_use_id, rows to put in, to leave out, to leave alone.
+
+    `media` are the notes for results that are more than text; `taken` is what a pass took out.
+    `words` is what the person said last; `is_told`, that the model knows how to recall.
+    """
 
     before: Transcript
-    notes: dict[str, str]
+    media: dict[str, str]
     carried: list[Carried]
     dropped: list[int]
     kept_from: int | None
+    words: str
+    is_told: bool
+    taken: Taken = NOTHING
+
+    @property
+    def notes(self) -> dict[str, str]:
+        return {**self.taken.notes, **self.media}
 
     @property
     def after(self) -> Transcript:
@@ -120,9 +147,14 @@ class _Decided:
         before, after = (sum(map(len, state.texts())) for state in (self.before, self.after))
         return 100 * (before - after) / before if before else 0.0
 
-    def reply(self, took_s: float) -> Reply:
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Return the tokens of the conversation before and after, estimated."""
         counter = token_counter("estimate")
-        before, after = (counter.count(state.texts()) for state in (self.before, self.after))
+        return counter.count(self.before.texts()), counter.count(self.after.texts())
+
+    def reply(self, took_s: float) -> Reply:
+        before, after = self.tokens
         return {
             "ok": True,
             "outcome": "replaced",
@@ -133,12 +165,29 @@ class _Decided:
             "receipt": receipts.replaced(before - after, took_s, self.notes.values()),
             "tokens_before": before,
             "tokens_after": after,
+            "is_told": self.is_told,
         }
 
 
-def _decide(
-    everything: tuple[LiveRow, ...], index: SessionIndex, asked: Asked, options: LiveOptions
+def _by_tier(
+    frame: _Decided, window: Fill, asked: Asked, options: LiveOptions, hold: Hold | None
 ) -> _Decided:
+    """Return what the first tier comes to that frees enough, else the last one."""
+    question = "\n".join(filter(None, (asked.instructions, frame.words)))
+    made = frame
+    for step in ladder(options.mode, hold, escalates=options.escalate == "on"):
+        made = replace(frame, taken=step.take(frame.before, question, asked.cwd))
+        before, after = made.tokens
+        if made.share >= options.least_share and not window.is_full_without(before - after):
+            break
+    return made
+
+
+def _framed(
+    everything: tuple[LiveRow, ...], index: SessionIndex, asked: Asked, hold: Hold | None
+) -> _Decided:
+    """Return all but the pass itself: what must be carried, what must be left alone."""
+
     def message_id(row: LiveRow) -> str | None:
         known = index.rows.get(row.handle) if row.handle else None
         return known.message_id if known else None
@@ -151,17 +200,17 @@ def _decide(
     newest = read_newest(rows, loop, asked.newest)
     handed_back = loop[0] if loop else range(0)
     check_blocks(rows, index, {*handed_back, *newest.riders})
-    media = media_notes(rows, index, newest.contents)
+    media = media_notes(rows, index, newest.contents, hold)
     carried = carried_rows(rows, index, newest.riders, is_turn_over=loop is None)
-    transcript = to_transcript(rows, message_id, asked.cwd)
     # Results of an open tool loop stay whole: they are among the newest messages, which are pinned.
-    notes = _notes(rows, transcript, asked, options)
     return _Decided(
-        before=transcript,
-        notes={**notes, **media},
+        before=to_transcript(rows, message_id, asked.cwd),
+        media=media,
         carried=[Carried(places[row.after], row.text) for row in carried],
         dropped=sorted(doubled),
         kept_from=places[loop[0].start] if loop else None,
+        is_told=is_told(rows, index),
+        words=next((row.text for row in reversed(rows) if row.is_kept and row.text), ""),
     )
 
 
@@ -180,22 +229,6 @@ def _index_for(asked: Asked, session: SessionIndex | None) -> SessionIndex:
     index = SessionIndex(asked.agent_id, folder / "subagents" / f"agent-{asked.agent_id}.jsonl")
     index.update()
     return index
-
-
-def _notes(
-    rows: tuple[LiveRow, ...], transcript: Transcript, asked: Asked, chosen: LiveOptions
-) -> dict[str, str]:
-    """Return what the pass puts in the place of results, by tool_use_id."""
-    words = next((row.text for row in reversed(rows) if row.is_kept and row.text), "")
-    options = Options(
-        question="\n".join(filter(None, (asked.instructions, words))),
-        rules_mode=chosen.mode,
-        workspace_root=asked.cwd,
-    )
-    compaction = compact(transcript, options)
-    if compaction.report["degraded"]:
-        raise LiveCompactionError("not_verified", "the pass did not hold its own contract")
-    return compaction.notes
 
 
 def _too_little(outcome: str, share: float) -> Reply:

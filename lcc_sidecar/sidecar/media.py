@@ -2,8 +2,8 @@
 
 The client's list shows the text of a result and nothing else, so a rebuilt result would lose an
 image without a word. The session file, or the client's own API form of the newest message, has it.
-An image that a file on disk still holds, byte for byte, gets the pointer to that file; nothing else
-is let go (DESIGN section 7).
+An image that a file on disk still holds, byte for byte, gets the pointer to that file; anything
+else goes into the stash as it is, and is recalled from there (DESIGN section 7).
 """
 
 import base64
@@ -18,6 +18,8 @@ from lcc_sidecar.policy import notes
 from lcc_sidecar.proof.files import read_regular
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.live_rows import LiveRow, Use
+from lcc_sidecar.sidecar.stashing import Hold
+from lcc_sidecar.stash.recording import blocks_body
 from lcc_sidecar.transcript.rows import decode_object
 
 # A list of blocks that does not begin with a result: the content of a result, not of the row.
@@ -25,18 +27,22 @@ _BLOCK_LIST = re.compile(rb'"content":\s*\[\s*\{(?!"(?:tool_use_id|type":\s*"too
 
 
 def media_notes(
-    rows: Sequence[LiveRow], session: SessionIndex, newest: Mapping[str, Any]
+    rows: Sequence[LiveRow],
+    session: SessionIndex,
+    newest: Mapping[str, Any],
+    hold: Hold | None = None,
 ) -> dict[str, str]:
     """Return the note for each result with something else than text in it, by tool_use_id.
 
     `newest` holds the content of the open tool loop's results, by id; the file may not have them
-    yet. Raise LiveCompactionError if something would be lost, or if the file lacks a row.
+    yet. `hold` is the stash for what nothing else holds. Raise LiveCompactionError if something
+    would be lost, or if the file lacks a row.
     """
     uses = {use.id: use for row in rows for use in row.uses}
     found: dict[str, str] = {}
     for result_id, content in _contents(rows, session, newest):
         if isinstance(content, list) and any(_kind(block) != "text" for block in content):
-            found[result_id] = _note(uses[result_id], content)
+            found[result_id] = _note(uses[result_id], content, hold)
     return found
 
 
@@ -62,7 +68,7 @@ def _stored(row: Any) -> Iterator[tuple[str, Any]]:
             yield str(block.get("tool_use_id")), block.get("content")
 
 
-def _note(use: Use, content: list[Any]) -> str:
+def _note(use: Use, content: list[Any], hold: Hold | None) -> str:
     """Return what takes the place of a result's blocks, all of them."""
     kinds = {_kind(block) for block in content}
     note = None
@@ -70,6 +76,9 @@ def _note(use: Use, content: list[Any]) -> str:
         note = notes.tools_found(str(block.get("tool_name")) for block in content)
     elif kinds == {"image"} and len(content) == 1:
         note = _image_on_disk(use, content[0])
+    if note is None and hold is not None:
+        body_id = hold.keep(blocks_body(content))
+        note = notes.stashed_blocks(use.tool, len(content), body_id) if body_id else None
     if note is not None:
         return note
     raise LiveCompactionError(

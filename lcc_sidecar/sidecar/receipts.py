@@ -5,12 +5,17 @@ from collections.abc import Iterable
 
 from lcc_sidecar.policy import notes
 
-_WORDS = {"file": "on disk", "identical": "identical", "tools": "by a tool search"}
+_WORDS = {
+    "file": "on disk",
+    "identical": "identical",
+    "stash": "in the stash",
+    "tools": "by a tool search",
+}
 
 
 def replaced(tokens_freed: int, seconds: float, pointers: Iterable[str]) -> str:
     """Return the receipt of a compaction that was answered. Tokens are an estimate, so `about`."""
-    kinds = Counter(map(_kind, pointers))
+    kinds = Counter(map(notes.way_back, pointers))
     results = sum(kinds.values())
     parts = [f"{kinds[kind]} {words}" for kind, words in _WORDS.items() if kinds[kind]]
     where = parts[0].partition(" ")[2] if len(parts) == 1 else ", ".join(parts)
@@ -34,12 +39,6 @@ def summary(reason: str) -> str:
 
 def fell_back(why: str) -> str:
     return f"left to Claude's own summary; {why}"
-
-
-def _kind(pointer: str) -> str:
-    if notes.kept_at(pointer) is not None:
-        return "identical"
-    return "tools" if notes.is_tools_found(pointer) else "file"
 
 
 def _short(count: int) -> str:

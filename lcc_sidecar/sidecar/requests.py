@@ -35,7 +35,7 @@ class Compact(Request, tag="compact"):
 
 
 class Recall(Request, tag="recall"):
-    """Ask for what a session held, word for word; `payload` is the reference."""
+    """Tell that somebody is about to recall; `payload` names the session to bring up to date."""
 
 
 class Status(Request, tag="status"):
@@ -59,7 +59,8 @@ class HookInput(msgspec.Struct, frozen=True):
     session_id: str | None = None
     transcript_path: str | None = None
     agent_id: str | None = None
-    source: str | None = None  # of SessionStart: startup, resume, clear, compact
+    source: str | None = None  # of SessionStart: startup, resume, clear, fork, compact
+    reason: str | None = None  # of SessionEnd: clear, resume, ...
 
 
 def decode_request(body: bytes) -> AnyRequest:

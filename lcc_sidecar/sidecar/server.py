@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from lcc_sidecar import __version__
 from lcc_sidecar.errors import LccError, SidecarError
 from lcc_sidecar.limits import (
@@ -19,11 +21,13 @@ from lcc_sidecar.limits import (
     REPLY_MAX_BYTES,
     REQUEST_MAX_BYTES,
     REQUEST_READ_SECONDS,
+    SEE_SECONDS,
     TICK_SECONDS,
 )
 from lcc_sidecar.near import wire
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.sidecar import live, log
+from lcc_sidecar.sidecar.collecting import collect_now_and_then
 from lcc_sidecar.sidecar.indexer import Indexer
 from lcc_sidecar.sidecar.listener import Listener
 from lcc_sidecar.sidecar.requests import (
@@ -33,6 +37,7 @@ from lcc_sidecar.sidecar.requests import (
     HookInput,
     Nudge,
     Ping,
+    Recall,
     Status,
     Stop,
     decode_as,
@@ -40,6 +45,7 @@ from lcc_sidecar.sidecar.requests import (
     encode_reply,
 )
 from lcc_sidecar.sidecar.sessions import SessionIndex, Sessions
+from lcc_sidecar.sidecar.stashing import Stashing
 from lcc_sidecar.sidecar.watch import Watch
 
 Reply = dict[str, Any]
@@ -54,7 +60,9 @@ class Server:
         # Whoever had us started was newer than what is installed: it will not get better.
         self._newest = max(_parsed(__version__), _parsed(asked))
         self._sessions = Sessions()
-        self._indexer = Indexer()
+        self._stashing = Stashing(settings)
+        self._indexer = Indexer(self._stashing.see)
+        self._collecting = collect_now_and_then(self._stashing, settings)
         self._watch = Watch(self._indexer.nudge) if settings.watch else None
         self._started_at = self._active_at = time.monotonic()
         self._slots = threading.BoundedSemaphore(CONNECTIONS_MAX)
@@ -63,6 +71,7 @@ class Server:
             Ping: self._ping,
             Nudge: self._nudge,
             Compact: self._compact,
+            Recall: self._recall,
             Status: self._status,
             Drain: self._drain,
             Stop: self._stop,
@@ -83,6 +92,8 @@ class Server:
             self.leave()
             self._listener.close()
             self._wait_for_answers()
+            self._collecting.set()
+            self._stashing.close()
 
     def _has_slot(self) -> bool:
         """Wait for room to serve one more; False if it is over before there is any."""
@@ -151,24 +162,43 @@ class Server:
         return {}
 
     def _nudge(self, request: Nudge) -> Reply:
-        session = self._session_of(decode_as(request.payload, HookInput))
-        if session is not None:
-            self._indexer.nudge(session)
-        return {}
+        hook = decode_as(request.payload, HookInput)
+        self._stashing.follow_client(request.client, request.event, hook)
+        session = self._session_of(hook)
+        if session is None:
+            return {}
+        if request.event == "PreCompact":
+            self._stashing.see_before_summary(session)
+        self._indexer.nudge(session)
+        if request.event != "SessionStart" or hook.source != "compact":
+            return {}
+        told = self._stashing.told_after(session.session_id)
+        return {"hook_output": _session_start(told)} if told else {}
 
     def _compact(self, request: Compact) -> Reply:
         asked = decode_as(request.payload, dict[str, Any])
         session = self._session_of(decode_as(request.payload, HookInput))
         if session is None:
-            return live.answer(asked, None)
+            return live.answer(asked, None, self._stashing)
+        self._stashing.see(session, time.monotonic() + SEE_SECONDS)
         with session.lock:
             try:
                 session.update()
             except OSError:  # gone since it was found
-                return live.answer(asked, None)
-            answer = live.answer(asked, session)
-        too_long = len(encode_reply(answer)) > REPLY_MAX_BYTES - ENVELOPE_BYTES
-        return live.too_much() if too_long else answer
+                return live.answer(asked, None, self._stashing)
+            answer = live.answer(asked, session, self._stashing)
+        if len(encode_reply(answer)) > REPLY_MAX_BYTES - ENVELOPE_BYTES:
+            return live.too_much()
+        if answer["outcome"] == "replaced":
+            self._stashing.answered(session.session_id, answer)
+        return answer
+
+    def _recall(self, request: Recall) -> Reply:
+        """Stash what a session has gained: whoever is about to recall reads the stash itself."""
+        session = self._session_of(HookInput(decode_as(request.payload, _Named).session))
+        if session is not None:
+            self._stashing.see(session, time.monotonic() + SEE_SECONDS)
+        return {}
 
     def _status(self, _: Status) -> Reply:
         sessions = self._sessions.all()
@@ -202,6 +232,15 @@ class Server:
         if session is not None and self._watch:
             self._watch.follow(self._sessions.all())
         return session
+
+
+class _Named(msgspec.Struct):
+    session: str
+
+
+def _session_start(text: str) -> Reply:
+    output = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": output}
 
 
 def _refusal(kind: str, message: str) -> Reply:

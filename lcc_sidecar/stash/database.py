@@ -23,6 +23,7 @@ SCHEMA_VERSION = 1
 # `objects`: each body once, by its SHA-256; `xxh3` finds one again fast. `entries`: what a session
 # held, numbered in its order. `pointers`: who relies on which object. `passes`: the journal.
 # `words`: what a search looks into; `session` holds one term, so that a search stays in a session.
+# Each word stands once an entry: where it stood is not kept, which would take five times the room.
 _SCHEMA = """
 CREATE TABLE objects(
   n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, xxh3 BLOB NOT NULL, kind TEXT NOT NULL,
@@ -54,10 +55,14 @@ CREATE INDEX passes_session ON passes(session);
 CREATE TABLE clients(
   pid INTEGER PRIMARY KEY, session_id TEXT NOT NULL, is_swapped INTEGER NOT NULL,
   seen_at REAL NOT NULL);
-CREATE VIRTUAL TABLE words USING fts5(
-  session, body, content='', tokenize="unicode61 remove_diacritics 0 tokenchars '_'");
+CREATE VIRTUAL TABLE words USING fts5(session, body, content='', detail=none, tokenize="ascii");
 CREATE VIRTUAL TABLE word_counts USING fts5vocab(words, row);
 """
+
+
+def stash_path() -> Path:
+    """Return where this user's stash lies, whether it is there yet or not."""
+    return Path(state_dir(), "stash", "stash.db")
 
 
 class Database:
@@ -65,7 +70,7 @@ class Database:
 
     def __init__(self, path: Path | None = None) -> None:
         """Open the file, made now if need be. Raise StashError if that cannot be done."""
-        self.path = path or Path(state_dir(), "stash", "stash.db")
+        self.path = path or stash_path()
         if not make_private(str(self.path.parent)):
             raise StashError(f"{self.path.parent} is not this user's alone: mend or remove it")
         self._write_lock, self._read_lock = threading.RLock(), threading.RLock()
@@ -96,10 +101,37 @@ class Database:
         with self._read_lock, told(self.path):
             yield self._reader
 
+    def used_bytes(self) -> int:
+        """Return how large the stash is: its pages, without those that wait to be used again."""
+        with self.reading() as db:
+            return used_bytes(db)
+
+    def cut_log(self, seconds: float) -> bool:
+        """Move the log into the file and cut it to nothing; False if a reader was in the way.
+
+        `seconds` is how long they are waited for; who wants to write waits as long.
+        """
+        with self._write_lock, told(self.path):
+            self._writer.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+            try:
+                found = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return bool(found[0] == 0)
+            finally:
+                self._writer.execute(f"PRAGMA busy_timeout = {int(STASH_BUSY_SECONDS * 1000)}")
+
     def close(self) -> None:
         with self._write_lock, self._read_lock:
             self._reader.close()
             self._writer.close()
+
+
+def used_bytes(db: sqlite3.Connection) -> int:
+    """Return the same as a transaction sees it."""
+    pages, free, size = (
+        int(db.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
 
 
 @contextmanager
@@ -126,6 +158,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = 1")  # on macOS a plain fsync does not reach the disk
     connection.execute("PRAGMA trusted_schema = 0")
+    # What is deleted is overwritten, except on pages that become free: a purge gives those back.
+    connection.execute("PRAGMA secure_delete = FAST")
     return connection
 
 

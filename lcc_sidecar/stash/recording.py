@@ -5,6 +5,7 @@ to a summary, not to its cleanup of old files (FR-067, FR-102). The file is only
 """
 
 import io
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -14,8 +15,10 @@ from typing import Any, cast
 
 import msgspec
 
-from lcc_sidecar.limits import LINE_MAX_BYTES, READ_CHUNK_BYTES, STASH_BATCH
+from lcc_sidecar.limits import LINE_MAX_BYTES, RECORDER_READ_BYTES, STASH_BATCH
 from lcc_sidecar.policy import notes
+from lcc_sidecar.policy.credentials import is_credential_result
+from lcc_sidecar.policy.recalled import is_recall
 from lcc_sidecar.stash import records
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.objects import Body
@@ -30,8 +33,9 @@ _CLEARED = "[Old tool result content"  # what the client puts where it cleared a
 
 
 def entry_of(pair: Pair) -> Entry:
-    """Return a pair's result as the stash writes it down."""
-    return _result(pair.call, Body.of_text(pair.result.text), is_error=pair.result.is_error)
+    """Return a pair's result as the stash writes it down; whoever passes it on may have it kept."""
+    body = Body.of_text(pair.result.text)
+    return _result(pair.call, body, is_error=pair.result.is_error, allowed=True)
 
 
 @dataclass
@@ -52,7 +56,7 @@ class Recorder:
         the file cannot be read, StashError if the stash cannot be used.
         """
         with open_regular(self.path) as raw:
-            file = io.BufferedReader(cast("io.RawIOBase", raw), READ_CHUNK_BYTES)
+            file = io.BufferedReader(cast("io.RawIOBase", raw), RECORDER_READ_BYTES)
             at = self._start(os.fstat(raw.fileno()).st_size)
             file.seek(at)
             while True:
@@ -120,18 +124,25 @@ class Recorder:
                     body = body_of(block.get("content"))
                     if body is not None:
                         is_error = block.get("is_error") is True
-                        yield _result(call, body, is_error=is_error)
+                        allowed = self.allows_credentials
+                        yield _result(call, body, is_error=is_error, allowed=allowed)
 
 
 def body_of(content: Any) -> Body | None:
     """Return what the stash keeps of a result's content; None for what is a stub or a note."""
     text, media = result_text(content, "content")
     if media:
-        return Body(msgspec.json.encode(content, order="sorted"), "blocks")
+        return blocks_body(content)
     return None if notes.is_note(text) or text.startswith(_CLEARED) else Body.of_text(text)
 
 
-def _result(call: ToolCall, body: Body, *, is_error: bool) -> Entry:
+def blocks_body(content: Any) -> Body:
+    """Return a result's content as it is kept where it is more than text."""
+    return Body(json.dumps(content, sort_keys=True, separators=(",", ":")).encode(), "blocks")
+
+
+def _result(call: ToolCall, body: Body, *, is_error: bool, allowed: bool) -> Entry:
+    text = body.text if body.kind == "text" else ""
     return Entry(
         "result",
         body,
@@ -139,6 +150,8 @@ def _result(call: ToolCall, body: Body, *, is_error: bool) -> Entry:
         call.tool,
         next((v for key in _TARGETS if isinstance(v := call.input.get(key), str) and v), None),
         is_error=is_error,
+        is_withheld=not allowed and is_credential_result(call, text),
+        is_indexed=not is_recall(call),
     )
 
 

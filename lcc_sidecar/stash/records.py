@@ -117,24 +117,76 @@ def _insert(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> Non
             _printable(entry.target),
             entry.is_error,
             len(text),
-            text.count("\n") + 1,
+            text.removesuffix("\n").count("\n") + 1,  # as a note counts them
             is_indexed,
         ),
     )
     if is_indexed:
-        index(db, int(made.lastrowid or 0), session, f"{entry.target or ''}\n{text}")
+        index(db, int(made.lastrowid or 0), session, _printable(entry.target), body)
 
 
-def index(db: sqlite3.Connection, entry: int, session: int, text: str) -> None:
+def holds(db: sqlite3.Connection, session: int, seq: int, body: Body) -> bool:
+    """Return whether a number of a session leads to exactly this body."""
+    found = db.execute(
+        "SELECT 1 FROM entries JOIN objects ON objects.n = entries.object"
+        " WHERE session = ? AND seq = ? AND id = ?",
+        (session, seq, body.id),
+    )
+    return found.fetchone() is not None
+
+
+def restore(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> None:
+    """Have a collected entry lead to its text again, where that text has just come back.
+
+    Call it inside a transaction, for what is about to get a pointer. Another text is not taken.
+    """
+    row = db.execute(
+        "SELECT n, is_indexed FROM entries"
+        " WHERE session = ? AND seq = ? AND state = 'collected' AND xxh3 = ?",
+        (session, seq, entry.body.xxh3),
+    ).fetchone()
+    if row is None:
+        return
+    number, is_indexed = row
+    target = _printable(entry.target)
+    db.execute(
+        "UPDATE entries SET state = 'stashed', object = ?, target = ? WHERE n = ?",
+        (objects.put(db, entry.body), target, number),
+    )
+    if is_indexed:
+        index(db, number, session, target, entry.body)
+
+
+def index(db: sqlite3.Connection, entry: int, session: int, target: str | None, body: Body) -> None:
+    """Let a search find an entry by its words; `target` as the entry holds it."""
     db.execute(
         "INSERT INTO words(rowid, session, body) VALUES (?, ?, ?)",
-        (entry, session_term(session), " ".join(words_of(text))),
+        (entry, *_indexed(session, target, body)),
     )
 
 
+def unindex(
+    db: sqlite3.Connection, entry: int, session: int, target: str | None, body: Body
+) -> None:
+    """Take an entry out of the search again: by the very words that `index` put in."""
+    db.execute(
+        "INSERT INTO words(words, rowid, session, body) VALUES ('delete', ?, ?, ?)",
+        (entry, *_indexed(session, target, body)),
+    )
+
+
+def _indexed(session: int, target: str | None, body: Body) -> tuple[str, str]:
+    """Return a row of the index: it stores no text, so to delete one is to say it again."""
+    text = body.text if body.kind == "text" else ""
+    return session_term(session), " ".join(words_of(f"{target or ''}\n{text}"))
+
+
 def session_term(session: int) -> str:
-    """Return the one word under which a session's entries are found in the index."""
-    return f"s{session}"
+    """Return the one word under which a session's entries are found in the index.
+
+    No text holds it: § is in no word.
+    """
+    return f"§{session}"
 
 
 def _printable(target: str | None) -> str | None:

@@ -79,7 +79,7 @@ def test_the_server_lists_its_tools_with_the_options_of_a_pass():
 
     found = asyncio.run(tools())
 
-    assert set(found) == {"compact_transcript", "explain"}
+    assert set(found) == {"compact_transcript", "explain", "recall"}
     options = found["compact_transcript"].input_schema["properties"]
     assert {"transcript", "path", "question", "rules_mode", "workspace_root"} <= set(options)
     assert "required" not in found["compact_transcript"].input_schema

@@ -110,7 +110,7 @@ def test_without_a_usable_install_record_it_runs_from_these_files(world, monkeyp
         path = world.home / "install.json"
         path.write_text(record)
         monkeypatch.setattr(start, "install_record", lambda: str(path))
-    command, environment = start._command()
+    command, environment = start.command("serve", "--asked", start.__version__)
     assert command[1:] == ["-P", "-m", "lcc_sidecar", "serve", "--asked", start.__version__]
     assert os.path.isdir(os.path.join(environment["PYTHONPATH"], "lcc_sidecar"))
 

@@ -45,12 +45,13 @@ def _received(sent: bytes, *, pieces: int = 1, max_bytes: int = 10_000) -> bytes
 @settings(deadline=None)  # the machine may be busy
 @given(st.dictionaries(st.text(), _JSON), st.integers(1, 20))
 def test_a_request_arrives_as_it_was_sent_in_whatever_pieces(payload, pieces):
-    sent = b"".join(wire.request("nudge", json.dumps(payload).encode(), "Stop"))
+    sent = b"".join(wire.request("nudge", json.dumps(payload).encode(), "Stop", 7))
     body = _received(sent, pieces=pieces, max_bytes=1 << 20)
     assert json.loads(body) == {
         "command": "nudge",
         "version": __version__,
         "event": "Stop",
+        "client": 7,
         "payload": payload,
     }
 

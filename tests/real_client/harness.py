@@ -145,6 +145,13 @@ class World:
 
     def run(self, script, *, resume=None, fork=False):
         """Start a client process over `script`; use it as a context manager."""
+        streams = ("-p", "--verbose", "--input-format", "stream-json")
+        arguments = [*streams, "--output-format", "stream-json"]
+        arguments += ["--fork-session"] if fork else []
+        return Client(self, self.command(script, resume, *arguments))
+
+    def command(self, script, resume, *arguments):
+        """Return the command of a client process over `script`, the scripted API around it."""
         steps = script if isinstance(script, dict) else {"main": script}
         (self.root / "script.json").write_text(json.dumps(steps))
         settings = {
@@ -153,24 +160,10 @@ class World:
         }
         (self.root / "settings.json").write_text(json.dumps(settings))
         log = self.root / f"debug.{len(list(self.root.glob('debug.*.log')))}.log"
-        arguments = [
-            self.binary,
-            "-p",
-            "--verbose",
-            "--input-format",
-            "stream-json",
-            "--output-format",
-            "stream-json",
-            "--settings",
-            str(self.root / "settings.json"),
-            "--debug-file",
-            str(log),
-        ]
-        if self.plugin:
-            arguments += ["--plugin-dir", str(self.plugin)]
-        arguments += ["--resume", resume] if resume else ["--session-id", self.session]
-        arguments += ["--fork-session"] if fork else []
-        return Client(self, [*own_network(), sys.executable, str(API), str(self.root), *arguments])
+        given = ["--settings", self.root / "settings.json", "--debug-file", log, *arguments]
+        given += ["--plugin-dir", self.plugin] if self.plugin else []
+        given += ["--resume", resume] if resume else ["--session-id", self.session]
+        return [*own_network(), sys.executable, API, self.root, self.binary, *given]
 
 
 class Client:

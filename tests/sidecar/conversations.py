@@ -73,7 +73,11 @@ def _slim(row):
             if b["type"] == "tool_use"
         ],
         "results": [
-            {"id": b["tool_use_id"], "text": text_of(b["content"]), "error": False}
+            {
+                "id": b["tool_use_id"],
+                "text": text_of(b["content"]),
+                "error": b.get("is_error", False),
+            }
             for b in blocks
             if b["type"] == "tool_result"
         ],

@@ -194,7 +194,7 @@ def test_a_failing_handler_answers_and_logs_a_report_without_any_text(world, tra
     code = (
         "import sys\n"
         "from lcc_sidecar.sidecar import live\n"
-        "def answer(request, session): raise KeyError('the words of a person')\n"
+        "def answer(*_): raise KeyError('the words of a person')\n"
         "live.answer = answer\n"
         "from lcc_sidecar.sidecar.lifecycle import serve\n"
         "serve()"
@@ -278,7 +278,7 @@ def test_a_caller_of_another_user_is_not_admitted(world):
 def test_a_transcript_that_is_gone_by_then_leaves_the_compaction_without_a_session(world):
     code = (
         "from lcc_sidecar.sidecar import live\n"
-        "live.answer = lambda request, session: {'outcome': str(session)}\n"
+        "live.answer = lambda request, session, _: {'outcome': str(session)}\n"
         "from lcc_sidecar.sidecar import index\n"
         "def refuse(*_): raise FileNotFoundError(2, 'gone')\n"
         "index.SessionIndex.update = refuse\n"

@@ -1,0 +1,27 @@
+"""Find a session file by what a person calls it: the session's id, or the file's path."""
+
+import glob
+import os
+import re
+
+from lcc_sidecar.errors import UsageError
+
+_NAME = re.compile(r"[A-Za-z0-9-]+")
+
+
+def find_session(named: str) -> str:
+    """Return the path of the session file that a person named.
+
+    An id is looked for in Claude Code's own folder, the one that CLAUDE_CONFIG_DIR names if it
+    does. Raise UsageError if no file has the id as its name, or several have.
+    """
+    if not _NAME.fullmatch(named) or os.path.isfile(named):
+        return named
+    config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    folder = os.path.join(config, "projects")
+    found = sorted(glob.glob(os.path.join(glob.escape(folder), "*", f"{named}.jsonl")))
+    if not found:
+        raise UsageError(f"no session {named} in {folder}: give its whole id, or the file's path")
+    if len(found) > 1:
+        raise UsageError(f"{named} is there {len(found)} times: give a path, {found[0]} or another")
+    return found[0]
