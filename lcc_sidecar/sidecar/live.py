@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from lcc_sidecar.errors import LiveCompactionError
+from lcc_sidecar.errors import LiveCompactionError, UsageError
 from lcc_sidecar.limits import LEAST_SHARE_PERCENT, SESSION_ID_MAX_CHARS
 from lcc_sidecar.sidecar import receipts
 from lcc_sidecar.sidecar.after import is_told
@@ -103,6 +103,8 @@ def answer(
         return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
         return _fell_back(error.reason, str(error))
+    except UsageError as error:
+        return _fell_back("bad_config", str(error))
     except OSError as error:
         return _fell_back("unreadable_file", f"the session file cannot be read: {error.strerror}")
     if made.share <= 0:
