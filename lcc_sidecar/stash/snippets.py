@@ -71,12 +71,8 @@ def snippet(text: str, weights: Mapping[str, float]) -> Snippet:
 
 def _weight(window: str, weights: Mapping[str, float]) -> float:
     """Return what the words of a window weigh, and the starts of words: 138 is not in 1138."""
-    held = words_of(window)
-    return sum(
-        weight
-        for word, weight in weights.items()
-        if word in held or any(each.startswith(word) for each in held)
-    )
+    held = f" {' '.join(words_of(window))}"
+    return sum(weight for word, weight in weights.items() if f" {word}" in held)
 
 
 def _places(lowered: str, word: str, text: str) -> list[int]:

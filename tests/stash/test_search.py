@@ -127,7 +127,7 @@ def test_all_words_count_before_rare_ones_however_few_are_looked_at(
 
 
 def test_a_number_is_not_found_within_a_longer_one(stash: Database):
-    add(stash, result("t1", "markerWord138Here\n" + "x\n" * 9), result("t2", "#138\n" + "x\n" * 9))
+    add(stash, result("t1", "markerWord138Here\n" + "x\n" * 99), result("t2", "#138\n" + "x\n" * 9))
     add(stash, result("t3", "markerWord1138Here" + "\nx" * 9 + "\n#138"))
 
     assert hits(stash, "markerWord138Here")[0].seq == 1
