@@ -5,7 +5,7 @@ The names in JSON and on the command line are the same (second specification): `
 """
 
 import os
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 import orjson
@@ -67,11 +67,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Where a session stands when a pass begins: what its journal keeps between passes.
 
     `decided_through` is the tool_use_id of the last result that earlier passes have decided;
-    `is_aggressive`, whether it has gone up a tier, which is for good.
+    `is_aggressive`, whether it has gone up a tier, which is for good. Who chooses tiers otherwise
+    turns `escalates` off, and sets `decides_anew` for the one pass that goes up.
     """
 
     decided_through: str | None = None
     is_aggressive: bool = False
+    escalates: bool = True
+    decides_anew: bool = False
 
 
 FRESH = Standing()
@@ -110,8 +113,10 @@ def load_config(path: str | None = None) -> dict[str, Any]:
 
 def check_elision(elision: Elision, where: str = "") -> None:
     """Raise UsageError for values that cannot be honoured; `where` says who gave them."""
-    if elision.mode not in get_args(ElisionMode):
-        raise UsageError(f"{where}mode {elision.mode!r} is not there: use elide")
+    try:
+        msgspec.convert(msgspec.to_builtins(elision), Elision)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise UsageError(f"{where}what mode elide is asked cannot be used: {error}") from None
     for name in ("reserve_tokens", "keep_recent", "evidence_budget_tokens", "overhead_tokens"):
         if getattr(elision, name) < 0:
             raise UsageError(f"{where}{_camel(name)} is a count and cannot be negative")

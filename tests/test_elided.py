@@ -99,6 +99,7 @@ def test_what_the_stash_did_not_take_stays(stasher):
     assert "stash_unavailable: 1 results could not be stashed" in done.report["warnings"]
     assert done.transcript == before
     assert done.report["elision"]["tokens_after"] == done.report["elision"]["tokens_before"]
+    assert done.report["elision"]["decided_through"] == "a"  # the next pass tries again
 
 
 def test_a_stash_that_gives_one_number_twice_makes_the_pass_keep_everything():
@@ -111,6 +112,8 @@ def test_a_stash_that_gives_one_number_twice_makes_the_pass_keep_everything():
     assert done.transcript == before
     assert done.report["degraded"] is True
     assert "stands for another result" in done.report["violations"][0]
+    assert done.report["elision"]["decided_through"] is None
+    assert done.report["elision"]["is_aggressive"] is False
 
 
 def test_what_looks_like_a_credential_file_stays_unless_it_is_allowed():

@@ -37,13 +37,19 @@ from lcc_sidecar.transcript.finding import find_session
     type=click.Path(exists=True, file_okay=False),
     help="Let the disk decide what can be read again.  [default: where the session was started]",
 )
+@click.option(
+    "--stash-credentials",
+    is_flag=True,
+    help="Let what looks like a credential file into the stash, too.",
+)
 @click.option("-r", "--report", type=click.Path(), help="Write the report here, for `lcc explain`.")
-def fork(
+def fork(  # noqa: PLR0913 - one parameter an option
     *,
     session: str,
     question: str,
     rules_mode: RulesMode,
     workspace_root: str | None,
+    stash_credentials: bool,
     report: str | None,
 ) -> None:
     """Make a compacted copy of SESSION beside it, and say how to open the copy.
@@ -54,7 +60,12 @@ def fork(
     check_targets(path, {"-r": report})
     original = read_original(path)
     root = os.path.abspath(workspace_root) if workspace_root else _there(original.folder)
-    options = Options(question=question, rules_mode=rules_mode, workspace_root=root)
+    options = Options(
+        question=question,
+        rules_mode=rules_mode,
+        workspace_root=root,
+        stash_credentials=stash_credentials,
+    )
     check(options)
     session_id = str(uuid.uuid4())
     copy = copy_path(original, session_id)

@@ -72,6 +72,18 @@ def test_a_session_is_elided_verified_drilled_and_explained(transcript, tmp_path
     assert lcc("explain", report).stdout.splitlines()[1:] == receipt.splitlines()[1:]
 
 
+def test_numbers_in_markers_lead_back_in_their_own_session_alone(transcript, tmp_path):
+    out, other = tmp_path / "out.jsonl", tmp_path / "other.jsonl"
+    other.write_bytes(transcript.read_bytes().replace(b'"sessionId":"s1"', b'"sessionId":"s2"'))
+
+    lcc("compact", transcript, *ELIDE, *FULL, "--recall", "-o", out)
+
+    assert out.read_text().count("chars of Bash output \u2014 recall seq=") == 2
+    assert "clean: 2 pointers" in lcc("verify", transcript, out, "--rules-mode", "elide").stdout
+    assert "2 of 2 pointers lead back" in lcc("drill", transcript, out).stdout
+    assert "0 of 2 pointers lead back" in lcc("drill", other, out, check=1).stdout
+
+
 def test_below_the_threshold_the_file_stays_and_the_receipt_says_how_far_it_is(
     transcript, tmp_path
 ):
