@@ -70,9 +70,13 @@ def snippet(text: str, weights: Mapping[str, float]) -> Snippet:
 
 
 def _weight(window: str, weights: Mapping[str, float]) -> float:
-    """Return what the words of a window weigh, and the starts of words: 138 is not in 1138."""
-    held = f" {' '.join(words_of(window))}"
-    return sum(weight for word, weight in weights.items() if f" {word}" in held)
+    """Return what the words of a window weigh: 138 is not in 1138. The start of one counts half."""
+    held = f" {' '.join(words_of(window))} "
+    return sum(
+        weight if f" {word} " in held else weight / 2
+        for word, weight in weights.items()
+        if f" {word}" in held
+    )
 
 
 def _places(lowered: str, word: str, text: str) -> list[int]:
