@@ -206,6 +206,7 @@ SNIPPET_LINES = 5
 SNIPPET_LINE_MAX_CHARS = 200
 SNIPPET_WINDOW_CHARS = 2000  # around a place in lines without end
 SNIPPET_WORDS_MAX = 3  # the rarest, at whose places a text is looked at
+SNIPPET_LOOKS_MAX = 12  # at whose words one text is looked closely; 30 us each
 SNIPPET_PLACES_MAX = 32  # of one word in one text
 
 # --- recall: references and answers ---
