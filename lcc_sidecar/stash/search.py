@@ -26,9 +26,10 @@ from lcc_sidecar.limits import (
 from lcc_sidecar.stash.content import text_of
 from lcc_sidecar.stash.records import session_term
 from lcc_sidecar.stash.snippets import Line, Snippet, snippet
-from lcc_sidecar.stash.words import query_words
+from lcc_sidecar.stash.words import query_names, query_words
 
 _LONGER_MIN_CHARS = 3  # a word that nothing holds may be the start of one: `conn` of `connection`
+_NAMED = 20.0  # more than a length can take off a score
 _K1, _B = 1.2, 0.75  # BM25's usual numbers: how fast repetition and length stop counting
 
 _CANDIDATE = """
@@ -83,8 +84,12 @@ def search(db: sqlite3.Connection, query: str, session: int | None = None) -> li
     rows, all_words = _matches(db, words, session)
     if not rows:
         return []
-    weights = _weights(db, rows, session)
+    names = {name: _holding(db, [f'"{name}"'], session) for name in query_names(query)}
+    weights = _weights(db, rows | {name: found for name, found in names.items() if found}, session)
     scores = _scores(rows, all_words, weights)
+    for found in names.values():  # above all others, however long they are
+        for row in found:
+            scores[row] = scores.get(row, 0.0) + _NAMED * sum(weights.values())
     best = nlargest(QUERY_CANDIDATES_MAX, scores, key=lambda row: (scores[row], row))
     ranked = _by_bm25(_candidates(db, best), scores)
     return _with_snippets(db, ranked, all_words, weights)

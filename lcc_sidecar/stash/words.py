@@ -66,6 +66,14 @@ def query_words(query: str) -> tuple[str, ...]:
     return tuple(sorted(asked, key=lambda word: (lowered.find(word), word)))
 
 
+def query_names(query: str) -> set[str]:
+    """Return the names of a query that have parts, each as one word: who spells it so, means it."""
+    names, others = _distinct(query)
+    written = [*names.split(), *(name for name in _names(others) if not _is_run(name))]
+    wholes = {name.replace("_", "").lower()[:WORD_MAX_CHARS] for name in written}
+    return wholes.difference(query_words(query), {""})
+
+
 def _distinct(text: str) -> tuple[str, list[str]]:
     """Return the distinct names in ASCII, between spaces, and the runs that hold other characters.
 

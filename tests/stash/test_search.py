@@ -133,6 +133,17 @@ def test_a_number_is_not_found_within_a_longer_one(stash: Database):
     assert hits(stash, "markerWord138Here")[0].seq == 1
 
 
+def test_a_name_spelled_as_it_stands_comes_before_its_parts_in_any_order(
+    stash: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(search, "SNIPPET_BODIES_MAX", 3)
+    add(stash, result("t1", "x\n" * 500 + "call(extractPathJoin)\n" + "x\n" * 500))
+    add(stash, *(result(f"p{n}", f"path {n} join, extract") for n in range(9)))
+
+    assert hits(stash, "extractPathJoin")[0].seq == 1
+    assert hits(stash, "extract_path_join")[0].seq == 1
+
+
 def test_a_text_cannot_pose_as_another_session(stash: Database):
     add(stash, said("§1 s1 session"))
     add(stash, said("needle §1 s1 §2 s2"), session=OTHER)
