@@ -14,7 +14,7 @@ const CACHE_EXPIRED =
 /** Whether a compaction is one that nobody typed: then no summary has to run. */
 export const isAhead = e => e.trigger === 'plugin' && e.instructions === AHEAD
 
-const state = { nextAt: 0, isCold: false, isRunning: false }
+const state = { nextAt: 0, isCold: false, hasSession: false, isRunning: false }
 
 /** At the end of a turn: compacts, if the window is as full as the person said. */
 export async function turnIsOver($, e, options) {
@@ -27,18 +27,31 @@ export async function turnIsOver($, e, options) {
   state.nextAt = (await filled($)) + STEP_PERCENT
 }
 
-/** A session is back: remembers whether compacting it costs anything; says a line if it must. */
-export function sessionIsBack(e, options) {
+/**
+ * A session is there, or there again. One that a starting client resumes is compacted if its cache
+ * has expired; the two events of a start come in either order. Where a running client changes to
+ * one there is no moment before the first prompt: returns a line that says so.
+ */
+export async function sessionStarts($, e, options) {
+  const isFirst = !state.hasSession
+  state.hasSession = true
   const isBack = e.source === 'resume' || e.source === 'fork'
   state.isCold = wantedFill(options) > 0 && isBack && e.prompt_cache_likely_expired === true
-  // In a client that runs already there is no moment before the first prompt to do it at.
-  return state.isCold && state.isRunning ? CACHE_EXPIRED : undefined
+  if (!isFirst) return state.isCold ? CACHE_EXPIRED : undefined
+  if (state.isRunning) await compactCold($)
+  return undefined
 }
 
-/** A client starts, before its first prompt: compacts a session whose cache has expired. */
+/** A client starts, before its first prompt. */
 export async function clientStarts($) {
   state.isRunning = true
-  if (state.isCold) await compact($)
+  await compactCold($)
+}
+
+async function compactCold($) {
+  if (!state.isCold) return
+  state.isCold = false
+  await compact($)
 }
 
 const wantedFill = options => Number(options?.proactive_fill ?? 0) || 0 // percent; 0 is never

@@ -6,7 +6,7 @@
  */
 import { answerCommand, noAnswer, registerCommand } from './command.mjs'
 import { interpreter } from './interpreter.mjs'
-import { clientStarts, isAhead, sessionIsBack, turnIsOver } from './proactive.mjs'
+import { clientStarts, isAhead, sessionStarts, turnIsOver } from './proactive.mjs'
 import { rebuilt } from './rebuild.mjs'
 import { requestFrom } from './request.mjs'
 
@@ -35,7 +35,7 @@ export const register = (on, options) => {
   }).catch(($, e, next) => next(e))
 
   on('classic.SessionStart', async ($, e, next) => {
-    const told = sessionIsBack(e, options)
+    const told = await sessionStarts($, e, options)
     if (told) tell($, told)
     return next(e)
   }).catch(($, e, next) => next(e))

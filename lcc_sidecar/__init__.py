@@ -7,6 +7,8 @@ imports this package. Their types stand in `__init__.pyi`.
 __version__ = "0.1.0"
 
 __all__ = [
+    "Elision",
+    "StashError",
     "TranscriptCompactionRequest",
     "TranscriptCompactionResult",
     "TranscriptError",
@@ -17,6 +19,7 @@ __all__ = [
     "is_read_only_command",
     "messages_to_payload",
     "parse_transcript",
+    "verify_elided",
     "verify_lossless",
     "verify_recoverable",
     "verify_stashed",

@@ -16,7 +16,8 @@ import msgspec
 
 from lcc_sidecar import compaction
 from lcc_sidecar.carrying import carried_out
-from lcc_sidecar.errors import TranscriptError, TranscriptFitError, UsageError
+from lcc_sidecar.elision import Elision
+from lcc_sidecar.errors import StashError, TranscriptError, TranscriptFitError, UsageError
 from lcc_sidecar.options import Options, Provider, RulesMode, check
 from lcc_sidecar.policy import readonly_commands
 from lcc_sidecar.stashing import stasher_by_hand
@@ -24,9 +25,11 @@ from lcc_sidecar.transcript import messages_json
 from lcc_sidecar.transcript.files import decode_json, parse_document
 from lcc_sidecar.transcript.model import Message, Transcript
 from lcc_sidecar.transcript.tokens import Method
-from lcc_sidecar.verify import lossless, recoverable, stashed
+from lcc_sidecar.verify import elided, lossless, recoverable, stashed
 
 __all__ = [
+    "Elision",
+    "StashError",
     "TranscriptCompactionRequest",
     "TranscriptCompactionResult",
     "TranscriptError",
@@ -36,6 +39,7 @@ __all__ = [
     "is_read_only_command",
     "messages_to_payload",
     "parse_transcript",
+    "verify_elided",
     "verify_lossless",
     "verify_recoverable",
     "verify_stashed",
@@ -52,10 +56,10 @@ _TOO_DEEP = "the payload is nested too deep to be read"
 class TranscriptCompactionRequest:
     """One pass over a payload; the fields are the options of `lcc compact`, under their names.
 
-    `client` takes a judge's place, and `stasher` that of this user's stash, which mode `stashed`
-    puts results into: `stash(pairs)` returns by tool_use_id what it holds. `workspace_root` lets
-    the disk decide. The provider is `rules` unless another one is named: nothing leaves the machine
-    that was not asked for.
+    `client` takes a judge's place, and `stasher` that of this user's stash, which modes `stashed`
+    and `elide` put results into: `stash(pairs)` returns by tool_use_id what it holds. With an
+    `elision` it is a pass of mode `elide`. `workspace_root` lets the disk decide. The provider is
+    `rules` unless another one is named: nothing leaves the machine that was not asked for.
     """
 
     payload: Any
@@ -79,6 +83,7 @@ class TranscriptCompactionRequest:
     allow_command_pointers: bool = _DEFAULT.allow_command_pointers
     stash_credentials: bool = _DEFAULT.stash_credentials
     tokens: Method = _DEFAULT.tokens
+    elision: Elision | None = None
     stasher: Any = None
 
     def options(self) -> Options:
@@ -90,6 +95,8 @@ class TranscriptCompactionRequest:
         }
         if isinstance(given["workspace_root"], os.PathLike):
             given["workspace_root"] = os.fspath(given["workspace_root"])
+        if not isinstance(given["elision"], Elision | None):
+            raise UsageError("elision cannot be used: give an Elision")
         for name, value in given.items():
             try:
                 msgspec.convert(value, _KINDS[name])
@@ -127,7 +134,7 @@ def compact_transcript(request: TranscriptCompactionRequest) -> TranscriptCompac
 
     Raise TranscriptError, naming the place, for a payload that is not of the specified shape,
     TranscriptFitError where a judge could not be shown the conversation, UsageError for options
-    that cannot be honoured, StashError where mode `stashed` has no stash to use.
+    that cannot be honoured, StashError where the mode has no stash to use.
     """
     options = request.options()
     client = request.client
@@ -140,7 +147,7 @@ def compact_transcript(request: TranscriptCompactionRequest) -> TranscriptCompac
     try:
         transcript = messages_json.parse_messages(decode_json(given))
         check(options)
-        with nullcontext(stasher) if stasher else stasher_by_hand(options) as stash:
+        with nullcontext(stasher) if stasher is not None else stasher_by_hand(options) as stash:
             done = compaction.compact(transcript, options, client=client, stasher=stash)
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None
@@ -181,6 +188,11 @@ def verify_recoverable(
         _transcript(compacted),
         allow_command_pointers=allow_command_pointers,
     )
+
+
+def verify_elided(original: Any, compacted: Any) -> list[str]:
+    """Return what breaks the contract of mode elide between two payloads; empty for a pass."""
+    return elided.verify_elided(_transcript(original), _transcript(compacted))
 
 
 def verify_stashed(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lcc_sidecar.eliding import carried_out, planned
+from lcc_sidecar.eliding import carried_out, planned, standing_after
 from lcc_sidecar.elision import Elision
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.judge.deciding import decide as decide_by_scores
@@ -123,16 +123,16 @@ def _elided(
     """Decide by the second specification: old results leave a marker, evidence within limits."""
     found = planned(transcript, elision, options)
     nothing_pinned = replace(protect(transcript, "", 0), pinned={})  # a plan names its own pins
-    decisions = _listed(
-        transcript, nothing_pinned, carried_out(found, elision, stasher), UNAVAILABLE
-    )
+    decided = carried_out(found, elision, stasher)
+    decisions = _listed(transcript, nothing_pinned, decided, NO_RESULT)
 
     def violations(compacted: Transcript) -> list[str]:
         return VERIFIERS["elide"](transcript, compacted, allow_command_pointers=False)
 
     outcome = _verified(transcript, decisions, violations, "elide")
+    standing = options.standing if outcome.violations else standing_after(found, decided)
     unstashed = sum(d.reason == UNAVAILABLE for d in decisions)
-    return replace(outcome, unstashed=unstashed, elided=found)
+    return replace(outcome, unstashed=unstashed, elided=replace(found, standing=standing))
 
 
 def _lossy(transcript: Transcript, protection: Protection, options: Options) -> Outcome:

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from lcc_sidecar.elision import Elision
+from msgspec import structs
+
+from lcc_sidecar.elision import Elision, Standing
 from lcc_sidecar.options import Options
 from lcc_sidecar.policy import markers, notes
 from lcc_sidecar.policy.decision import Decision
@@ -34,6 +36,19 @@ def carried_out(found: Plan, elision: Elision, stasher: Stasher | None) -> dict[
         if reason != GOES
     }
     return kept | {going.pair.call.id: _decision(going, elision, bodies) for going in found.going}
+
+
+def standing_after(found: Plan, decided: Mapping[str, Decision]) -> Standing:
+    """Return where the session stands after a plan was carried out.
+
+    What the stash did not take is not decided: the next pass tries again from there.
+    """
+    through = None
+    for call_id in found.reasons:
+        if decided[call_id].reason == UNAVAILABLE:
+            return structs.replace(found.standing, decided_through=through)
+        through = call_id
+    return found.standing
 
 
 def _decision(going: Going, elision: Elision, bodies: Mapping[str, Stashed]) -> Decision:

@@ -5,7 +5,7 @@ The names in JSON and on the command line are the same (second specification): `
 """
 
 import os
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 import orjson
@@ -110,8 +110,10 @@ def load_config(path: str | None = None) -> dict[str, Any]:
 
 def check_elision(elision: Elision, where: str = "") -> None:
     """Raise UsageError for values that cannot be honoured; `where` says who gave them."""
-    if elision.mode not in get_args(ElisionMode):
-        raise UsageError(f"{where}mode {elision.mode!r} is not there: use elide")
+    try:
+        msgspec.convert(msgspec.to_builtins(elision), Elision)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise UsageError(f"{where}what mode elide is asked cannot be used: {error}") from None
     for name in ("reserve_tokens", "keep_recent", "evidence_budget_tokens", "overhead_tokens"):
         if getattr(elision, name) < 0:
             raise UsageError(f"{where}{_camel(name)} is a count and cannot be negative")

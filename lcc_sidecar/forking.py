@@ -71,15 +71,18 @@ def read_original(path: str) -> Original:
     return Original(path, len(data), document, _start_folder(document, path))
 
 
-def write_copy(original: Original, done: Compaction, session_id: str) -> str:
-    """Write the compacted session beside the original and return the copy's path.
+def copy_path(original: Original, session_id: str) -> str:
+    """Return where the copy stands: beside the original, under its own id."""
+    return os.path.join(_folder_of(original.path), f"{session_id}.jsonl")
+
+
+def write_copy(original: Original, done: Compaction, path: str) -> None:
+    """Write the compacted session to `path`.
 
     It is there whole or not at all, readable by its owner alone. Raise LccError if it cannot be
     written as it was decided.
     """
-    path = os.path.join(_folder_of(original.path), f"{session_id}.jsonl")
     write_whole(path, carried_out(_not_billed(original.document), done))
-    return path
 
 
 def _folder_of(path: str) -> str:

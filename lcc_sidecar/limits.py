@@ -180,6 +180,10 @@ AFTER_MAX_CHARS = 1000  # it stands in the window from then on (FR-023: a kiloby
 AFTER_FAILED_MAX = 4  # the newest failures come first: they are what is asked for
 AFTER_TARGET_CHARS = 60
 
+# --- the sidecar's own look at what the stash need not keep ---
+COLLECT_FIRST_SECONDS = 60.0  # a start is for whoever waits for it
+COLLECT_EVERY_SECONDS = 6 * 3600.0  # it is due by days and by gigabytes
+
 # --- tiers of a live compaction ---
 FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon
 USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is
@@ -192,17 +196,17 @@ WORDS_TEXT_MAX_CHARS = 4_000_000  # half a second of work; the client itself cut
 
 # --- recall: what a search may cost; all of it is under 150 ms with 100,000 entries ---
 QUERY_WORDS_MAX = 16  # a sentence of an error; each more is another look into the index
-QUERY_ROWS_MAX = 2000  # entries of one word that are weighed, the newest; 0.2 us each
+QUERY_ROWS_MAX = 1000  # entries of one word that are weighed, the newest; 0.5 us each
 QUERY_LONGER_WORDS_MAX = 8  # of the index that begin with what was asked
 QUERY_CANDIDATES_MAX = 100  # whose length and place are looked up
-SNIPPET_BODIES_MAX = 24  # that are unpacked and looked through
-SNIPPET_BYTES_MAX = 8 * 1024 * 1024  # of them all together; 16 words are looked for in each
+SNIPPET_BODIES_MAX = 16  # that are unpacked and looked through
+SNIPPET_BYTES_MAX = 4 * 1024 * 1024  # of them all together; 16 words are looked for in each
 QUERY_HITS_MAX = 8  # shown; some 5,000 characters
 SNIPPET_LINES = 5
 SNIPPET_LINE_MAX_CHARS = 200
 SNIPPET_WINDOW_CHARS = 2000  # around a place in lines without end
-SNIPPET_WORDS_MAX = 4  # the rarest, at whose places a text is looked at
-SNIPPET_PLACES_MAX = 64  # of one word in one text
+SNIPPET_WORDS_MAX = 3  # the rarest, at whose places a text is looked at
+SNIPPET_PLACES_MAX = 32  # of one word in one text
 
 # --- recall: references and answers ---
 ID_MIN_DIGITS = 12  # 48 bits: no two of a million bodies share them by chance

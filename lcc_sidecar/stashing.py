@@ -21,11 +21,11 @@ UNAVAILABLE = "stash_unavailable"
 def stasher_by_hand(
     options: Options, session_id: str | None = None, *, rehearse: bool = False
 ) -> Iterator[Stasher | None]:
-    """Give the stasher of a pass that somebody starts by hand; only mode `stashed` needs one.
+    """Give the stasher of a pass that somebody starts by hand, if its mode needs one.
 
     `rehearse`: a dry run, which writes nothing. Raise StashError if the stash cannot be used.
     """
-    if options.is_judged or options.rules_mode != "stashed":
+    if not options.needs_stash:
         yield None
     elif rehearse:
         yield Rehearsal()

@@ -21,6 +21,7 @@ from lcc_sidecar.policy.protect import protect
 from lcc_sidecar.transcript.files import load_document, parse_document
 from lcc_sidecar.verify.drill import drill
 from lcc_sidecar.verify.registry import VERIFIERS
+from tests.stashers import InMemory
 
 CORPUS = os.environ.get("LCC_CORPUS", "")
 SESSIONS = session_files(CORPUS) if CORPUS else []
@@ -43,24 +44,27 @@ def laid(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     return session, workspace
 
 
-@pytest.mark.parametrize("mode", ["lossless", "recoverable"])
+@pytest.mark.parametrize("mode", ["lossless", "recoverable", "stashed"])
 def test_a_recorded_session_compacts_verifies_and_drills(laid: tuple[Path, Path], mode: str):
     session, workspace = laid
     original = session.read_bytes()
     options = Options(rules_mode=mode, workspace_root=str(workspace))
     document = load_document(str(session))
 
-    done = compact(document.transcript, options)
+    stash = InMemory() if mode == "stashed" else None
+
+    done = compact(document.transcript, options, stasher=stash)
     data = document.render(done.notes)
     written = parse_document(data).transcript
 
     assert session.read_bytes() == original
     assert written == done.transcript
     assert VERIFIERS[mode](document.transcript, written, allow_command_pointers=False) == []
-    drilled = drill(document.transcript, written, str(workspace))
+    recall = stash.recall if stash else None
+    drilled = drill(document.transcript, written, str(workspace), recall=recall)
     assert drilled.misses == ()
     assert drilled.followed.total() == len(done.notes)
-    assert compact(written, options).notes == {}
+    assert compact(written, options, stasher=stash).notes == {}
     old, new = original.split(b"\n"), data.split(b"\n")
     changed = [i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
     assert len(changed) <= len(done.notes)

@@ -99,6 +99,7 @@ def test_what_the_stash_did_not_take_stays(stasher):
     assert "stash_unavailable: 1 results could not be stashed" in done.report["warnings"]
     assert done.transcript == before
     assert done.report["elision"]["tokens_after"] == done.report["elision"]["tokens_before"]
+    assert done.report["elision"]["decided_through"] == "a"  # the next pass tries again
 
 
 def test_a_stash_that_gives_one_number_twice_makes_the_pass_keep_everything():
@@ -106,11 +107,13 @@ def test_a_stash_that_gives_one_number_twice_makes_the_pass_keep_everything():
         used(call("a", "Bash", command="ls"), BIG), used(call("b", "Bash", command="ls"), LARGE)
     )
 
-    done = compact(before, options(recall=True), stasher=Miscounting())
+    done = compact(before, options(recall=True, context_window=3500), stasher=Miscounting())
 
     assert done.transcript == before
     assert done.report["degraded"] is True
     assert "stands for another result" in done.report["violations"][0]
+    assert done.report["elision"]["decided_through"] is None
+    assert done.report["elision"]["is_aggressive"] is False
 
 
 def test_what_looks_like_a_credential_file_stays_unless_it_is_allowed():
@@ -118,9 +121,10 @@ def test_what_looks_like_a_credential_file_stays_unless_it_is_allowed():
         used(call("a", "Read", file_path="/w/.env"), lines(60)),
         used(call("b", "Bash", command="ls"), LARGE),
     )
-    allowed = Options(elision=Elision(**SMALL), stash_credentials=True)
+    small = SMALL | {"context_window": 3500}
+    allowed = Options(elision=Elision(**small), stash_credentials=True)
 
-    done = compact(before, options(context_window=3500), stasher=InMemory())
+    done = compact(before, Options(elision=Elision(**small)), stasher=InMemory())
 
     assert reasons(done)["a"] == "credential_file"
     assert set(compact(before, allowed, stasher=InMemory()).notes) == {"a", "b"}

@@ -138,6 +138,9 @@ def test_a_named_file_has_to_be_there_and_of_a_sane_size(tmp_path):
         {"context_window": 0},
         {"context_window": 10, "reserve_tokens": 11},
         {"mode": "blocks"},
+        {"keep_recent": "3"},
+        {"evidence_tools": "Grep"},
+        {"artifact_patterns": (1,)},
     ],
     ids=str,
 )

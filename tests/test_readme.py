@@ -117,10 +117,11 @@ def test_the_receipt_of_the_readme_is_what_is_printed(tmp_path: Path):
     assert set(told[5:9]) <= set(shape(printed.output))
 
 
-def test_the_pointer_of_the_readme_is_a_note():
-    [pointer] = re.findall(r"^\[removed: .*\]$", README, re.MULTILINE)
+def test_the_pointers_of_the_readme_are_notes():
+    pointers = re.findall(r"^\[removed: .*\]$", README, re.MULTILINE)
 
-    assert notes.is_note(pointer)
+    assert len(pointers) == 2
+    assert all(map(notes.is_note, pointers))
 
 
 def test_the_live_receipt_of_the_readme_is_what_is_shown():

@@ -1,5 +1,7 @@
 """Mode `stashed`, and the stash behind the pointers of the other modes."""
 
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,10 @@ from lcc_sidecar.errors import UsageError
 from lcc_sidecar.limits import STASH_FLOOR_CHARS
 from lcc_sidecar.options import Options
 from lcc_sidecar.policy import notes
+from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.proof.stash import Rehearsal, body_id
+from lcc_sidecar.stash.bodies import text_of
+from lcc_sidecar.stash.database import Database
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.verify.drill import drill
 from lcc_sidecar.verify.registry import VERIFIERS
@@ -261,6 +266,33 @@ def test_a_rehearsal_shows_the_same_pointers_and_writes_nothing(tmp_path: Path):
 
     assert rehearsed.notes == compact(before, STASHED, stasher=InMemory()).notes
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_pointer_has_its_bytes_in_the_file_when_the_pass_returns(
+    workspace: Path, empty_folder: Path
+):
+    path = empty_folder / "s" / "stash.db"
+    half = "half an emoji \ud83d and a NUL \0\n" * 40
+    before = conversation(read(workspace), ran("a", OTHER), ran("b", half), ran("c", OTHER))
+
+    with closing(Database(path)) as stash:
+        done = compact(before, on_disk(workspace), stasher=SessionStash(stash, "s1"))
+        with closing(Database(path)) as other:
+            drilled = drill(before, done.transcript, recall=partial(text_of, other))
+
+    assert drilled.misses == ()
+    assert drilled.followed == {"file": 1, "recall": 3}
+    assert not any(ord(char) < 32 for note in done.notes.values() for char in note)
+
+
+def test_a_stash_that_was_closed_gives_no_pointers(workspace: Path, empty_folder: Path):
+    stash = Database(empty_folder / "s" / "stash.db")
+    stash.close()
+    before = conversation(read(workspace), ran("a", OTHER))
+
+    done = compact(before, on_disk(workspace), stasher=SessionStash(stash))
+
+    assert reasons(done) == {"disk": "replace_disk_verified", "a": "stash_unavailable"}
 
 
 def test_a_violation_keeps_everything(monkeypatch):

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from lcc_sidecar.carrying import carried_out
+from lcc_sidecar.cli.elision import elision_options, take_elision
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
-from lcc_sidecar.cli.refused import RefusingCommand, refuse_mode
+from lcc_sidecar.cli.refused import RefusingCommand
 from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.options import Options, check
@@ -34,13 +35,6 @@ def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
 @click.command(cls=RefusingCommand)
 @click.argument("file", type=click.Path())
 @click.option("-q", "--question", default="", help="The goal: what it names is kept.")
-@click.option(
-    "--mode",
-    default="tool-calls",
-    callback=refuse_mode,
-    expose_value=False,
-    help="tool-calls, the only mode.",
-)
 @click.option(
     "--provider",
     default=_DEFAULT.provider,
@@ -87,10 +81,14 @@ def _number(name: str, help_: str) -> Callable[[_Command], _Command]:
     show_default=True,
     help="How the receipt counts tokens.",
 )
+@elision_options
 @click.option("-o", "--output", type=click.Path(), help="Write the compacted transcript here.")
 @click.option("-r", "--report", type=click.Path(), help="Write the report here, for `lcc explain`.")
 @click.option("--dry-run", is_flag=True, help="Decide and show the receipt; write nothing.")
+@click.pass_context
 def compact(  # noqa: PLR0913 - one parameter an option
+    context: click.Context,
+    /,
     *,
     file: str,
     workspace_root: str | None,
@@ -106,7 +104,8 @@ def compact(  # noqa: PLR0913 - one parameter an option
     Without -o the compacted transcript goes to standard output.
     """
     root = os.path.abspath(workspace_root) if workspace_root else None
-    options = Options(workspace_root=root, disk_check=not no_disk_check, **others)
+    elision = take_elision(context, others)
+    options = Options(workspace_root=root, disk_check=not no_disk_check, elision=elision, **others)
     check(options)
     check_targets(file, {"-o": output, "-r": report})
     if not (output or dry_run) and sys.stdout.isatty():

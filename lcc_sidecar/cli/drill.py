@@ -2,12 +2,13 @@
 
 import os
 import sys
+from functools import partial
 
 import click
 
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.stash.bodies import recall_text
-from lcc_sidecar.transcript.files import load_document
+from lcc_sidecar.transcript.files import load_document, session_id_of
 from lcc_sidecar.verify.drill import drill as follow_all
 
 
@@ -25,10 +26,13 @@ def drill(original: str, compacted: str, *, workspace_root: str | None) -> None:
     What a pointer recalls comes out of this user's stash. Prints how many of each kind were
     followed; exits 1 if any of them does not lead back.
     """
-    before, after = load_document(original).transcript, load_document(compacted).transcript
+    document, after = load_document(original), load_document(compacted).transcript
+    before, session_id = document.transcript, session_id_of(original, document)
     root = os.path.abspath(workspace_root) if workspace_root else None
     with progress_bar() as progress:
-        drilled = follow_all(before, after, root, progress, recall_text)
+        drilled = follow_all(
+            before, after, root, progress, partial(recall_text, session_id=session_id)
+        )
     for miss in drilled.misses:
         click.echo(f"miss: {miss}")
     total = drilled.followed.total()

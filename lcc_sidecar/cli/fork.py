@@ -13,7 +13,7 @@ from lcc_sidecar.cli.receipt import print_receipt
 from lcc_sidecar.cli.refused import RefusingCommand
 from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import LccError, StashError
-from lcc_sidecar.forking import Original, read_original, write_copy
+from lcc_sidecar.forking import Original, copy_path, read_original, write_copy
 from lcc_sidecar.options import Options, RulesMode, check
 from lcc_sidecar.output import check_targets, to_json, write_whole
 from lcc_sidecar.proof.session_stash import SessionStash
@@ -37,13 +37,19 @@ from lcc_sidecar.transcript.finding import find_session
     type=click.Path(exists=True, file_okay=False),
     help="Let the disk decide what can be read again.  [default: where the session was started]",
 )
+@click.option(
+    "--stash-credentials",
+    is_flag=True,
+    help="Let what looks like a credential file into the stash, too.",
+)
 @click.option("-r", "--report", type=click.Path(), help="Write the report here, for `lcc explain`.")
-def fork(
+def fork(  # noqa: PLR0913 - one parameter an option
     *,
     session: str,
     question: str,
     rules_mode: RulesMode,
     workspace_root: str | None,
+    stash_credentials: bool,
     report: str | None,
 ) -> None:
     """Make a compacted copy of SESSION beside it, and say how to open the copy.
@@ -54,22 +60,29 @@ def fork(
     check_targets(path, {"-r": report})
     original = read_original(path)
     root = os.path.abspath(workspace_root) if workspace_root else _there(original.folder)
-    options = Options(question=question, rules_mode=rules_mode, workspace_root=root)
+    options = Options(
+        question=question,
+        rules_mode=rules_mode,
+        workspace_root=root,
+        stash_credentials=stash_credentials,
+    )
     check(options)
     session_id = str(uuid.uuid4())
-    with progress_bar() as progress, _stash_of(session_id, rules_mode) as stash:
+    copy = copy_path(original, session_id)
+    with progress_bar() as progress, _stash_of(session_id, copy, rules_mode) as stash:
         done = run_pass(original.document.transcript, options, progress, stasher=stash)
     print_receipt(done.report, title=f"fork of {os.path.basename(path)}")
     if report:
         write_whole(report, to_json(done.report))
     if not done.notes and not done.dropped:
         raise LccError("nothing can go, so no copy was made; the session stays as it is")
-    click.echo(_how_to_open(original, session_id, write_copy(original, done, session_id)))
+    write_copy(original, done, copy)
+    click.echo(_how_to_open(original, session_id, copy))
     _warn(original)
 
 
 @contextmanager
-def _stash_of(session_id: str, rules_mode: RulesMode) -> Iterator[SessionStash | None]:
+def _stash_of(session_id: str, path: str, rules_mode: RulesMode) -> Iterator[SessionStash | None]:
     """Give the stash as the copy's session has it; none if it cannot be used but is not needed."""
     try:
         database = Database()
@@ -79,7 +92,7 @@ def _stash_of(session_id: str, rules_mode: RulesMode) -> Iterator[SessionStash |
         yield None
         return
     with closing(database):
-        yield SessionStash(database, session_id)
+        yield SessionStash(database, session_id, path)
 
 
 def _there(folder: str | None) -> str | None:

@@ -5,7 +5,7 @@ import click
 
 @click.command()
 def mcp() -> None:
-    """Serve compact_transcript and explain as MCP tools, on standard input and output."""
+    """Serve recall, compact_transcript and explain as MCP tools, on standard input and output."""
     from lcc_sidecar.mcp_server import run  # noqa: PLC0415 - help need not wait for the SDK
 
     run()

@@ -10,6 +10,7 @@ import click
 
 from lcc_sidecar.errors import UsageError
 
+_MODES = ("tool-calls", "elide", "summarize")
 _BLOCKS = "it cuts one document into blocks of text, and here whole tool calls are decided"
 _UNJUDGED = "a second judgement of the result is not made here"
 
@@ -58,10 +59,10 @@ def _refuse(error: click.NoSuchOption) -> NoReturn:
 
 
 def refuse_mode(ctx: click.Context, param: click.Parameter, value: Any) -> Any:  # noqa: ARG001
-    """Refuse every mode but the one there is (click's callback of `--mode`)."""
-    if value != "tool-calls":
+    """Refuse every mode that is not there (click's callback of `--mode`)."""
+    if value not in (None, *_MODES):
         raise UsageError(
-            f"mode {value!r} is refused: tool-calls, the default, is the only mode; "
-            "it takes a transcript and decides whole tool calls"
+            f"mode {value!r} is refused: use tool-calls, the default, which decides whole tool "
+            "calls, or elide, which leaves markers once the window fills"
         )
     return value

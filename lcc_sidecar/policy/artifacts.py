@@ -36,8 +36,33 @@ class _Part:
     most: int
     chars: frozenset[str]  # of the sample, what the unit matches
 
+    @property
+    def is_fixed(self) -> bool:
+        """Return whether it is one character that stands there once."""
+        return len(self.chars) == 1 and self.least == self.most == 1
 
-def compile_patterns(patterns: Iterable[str]) -> tuple[re.Pattern[str], ...]:
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What an artifact id looks like.
+
+    `hint` is the end of it from a fixed character on: it is found thirty times as fast, and where
+    it does not stand there is no id.
+    """
+
+    whole: re.Pattern[str]
+    hint: re.Pattern[str]
+
+    def ids(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the place and the text of each id, in order."""
+        if self.hint.search(text) is None:
+            return
+        for match in self.whole.finditer(text):
+            if is_plain_id(match[0]):
+                yield match.start(), match[0]
+
+
+def compile_patterns(patterns: Iterable[str]) -> tuple[Pattern, ...]:
     """Return patterns ready to search with. Raise UsageError for one that cannot be used."""
     patterns = tuple(patterns)
     if len(patterns) > ARTIFACT_PATTERNS_MAX:
@@ -45,30 +70,28 @@ def compile_patterns(patterns: Iterable[str]) -> tuple[re.Pattern[str], ...]:
     return tuple(_compiled(pattern) for pattern in patterns)
 
 
-def salvage(text: str, patterns: tuple[re.Pattern[str], ...]) -> tuple[str, ...]:
+def salvage(text: str, patterns: tuple[Pattern, ...]) -> tuple[str, ...]:
     """Return the artifact ids in a text: each once, in order of first appearance, at most eight."""
     searched = text[:ARTIFACT_SEARCH_MAX_CHARS]
     found: dict[str, None] = {}
-    for _, artifact in heapq.merge(*(_ids(searched, pattern) for pattern in patterns)):
+    for _, artifact in heapq.merge(*(pattern.ids(searched) for pattern in patterns)):
         found[artifact] = None
         if len(found) == ARTIFACT_IDS_MAX:
             break
     return tuple(found)
 
 
-def _ids(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    for match in pattern.finditer(text):
-        if is_plain_id(match[0]):
-            yield match.start(), match[0]
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> Pattern:
     try:
         parts = list(_parts(pattern))
         _check_one_way(parts, pattern)
-        counted = "".join(f"{part.unit}{{{part.least},{part.most}}}+" for part in parts)
+        counted = [f"{part.unit}{{{part.least},{part.most}}}+" for part in parts]
+        fixed = next((at for at, part in enumerate(parts) if part.is_fixed), 0)
+        end = "".join(counted[fixed + 1 :]) + r"(?!\w)"
+        head = parts[fixed].unit if parts[fixed].is_fixed else counted[fixed]
         # An id stands on its own: it is no part of a longer word.
-        return re.compile(rf"(?<!\w){counted}(?!\w)", re.ASCII)
+        whole = re.compile(rf"(?<!\w){''.join(counted)}(?!\w)", re.ASCII)
+        return Pattern(whole, re.compile(head + end, re.ASCII))
     except re.error as error:
         raise _refusal(pattern, str(error)) from None
 

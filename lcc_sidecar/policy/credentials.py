@@ -26,13 +26,21 @@ _NAMES = (
     r"\.docker/config\.json",
     r"run/secrets/[^\s:]+",
 )
+# In small letters, what stands in each of these names: a plain look is a hundred times faster, and
+# most calls name nothing like it.
+_HINTS = (
+    *(".env", "netrc", "npmrc", "pypirc", "pgpass", "htpasswd", "dockercfg", "my.cnf"),
+    *("vault-token", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".pem", ".key", ".p12", ".pfx"),
+    *(".kdbx", ".jks", ".ppk", "credentials", "secrets", "service-account", "service_account"),
+    *(".aws", ".ssh", ".gnupg", ".kube", ".docker"),
+)
 _NAME = rf"(?:{'|'.join(_NAMES)})"
 _PATH = re.compile(rf"(?:.*/)?{_NAME}", re.IGNORECASE)
 # The lines of a search say which file they are of: `config/.env:3:TOKEN=...`
 _FOUND_IN = re.compile(rf"^((?:[^\s:]*/)?{_NAME})(?::|-\d)", re.IGNORECASE | re.MULTILINE)
 _HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
 _PRIVATE_KEY = re.compile(r"-----(?:BEGIN|END) (?:[A-Z0-9]+ ){0,3}PRIVATE KEY")
-_WORD_ENDS = re.compile(r"[\s'\"`;&|<>(){}=,:$]+")
+_WORD_ENDS = re.compile(r"[\s'\"`;&|<>(){}=,:$@]+")
 _SEARCHES = re.compile(r"\b(?:[efr]?grep|rg|ag|ack|findstr|select-string)\b", re.IGNORECASE)
 _NO_PATHS = frozenset({"content", "description", "new_string", "old_string", "pattern", "prompt"})
 
@@ -42,11 +50,23 @@ def is_credential_result(call: ToolCall, text: str) -> bool:
 
     A file that is only the pattern of one (`.env.example`) or a public key is none.
     """
-    if any(_is_credential_path(path) for path in _paths(call)):
+    if _names_one(call):
         return True
     if "PRIVATE KEY" in text and _PRIVATE_KEY.search(text):
         return True
-    return _is_search(call) and any(not _is_harmless(m[1]) for m in _FOUND_IN.finditer(text))
+    if not (_is_search(call) and _has_hint(text)):
+        return False
+    return any(not _is_harmless(found[1]) for found in _FOUND_IN.finditer(text))
+
+
+def _names_one(call: ToolCall) -> bool:
+    named = (*strings(call.input), working_directory(call) or "")
+    return _has_hint("\n".join(named)) and any(map(_is_credential_path, _paths(call)))
+
+
+def _has_hint(text: str) -> bool:
+    small = text.lower()
+    return any(hint in small for hint in _HINTS)
 
 
 def _paths(call: ToolCall) -> Iterator[str]:
@@ -55,7 +75,7 @@ def _paths(call: ToolCall) -> Iterator[str]:
     for value in strings({k: v for k, v in call.input.items() if k not in _NO_PATHS}):
         words = _WORD_ENDS.split(value) if call.tool in SHELL_TOOLS else [value]
         for word in words:
-            path = word.replace("\\", "/")
+            path = word.strip().replace("\\", "/")
             yield path
             if cwd and path and not path.startswith("/"):
                 yield f"{cwd}/{path}"

@@ -51,8 +51,9 @@ class Plan:
 
     `cutoff` is the index of the first recent message. `standing` is where the session stands after
     the pass: its next pass takes it, also where this one had nothing to elide.
-    `reasons` holds one for each pair, `going` stands in the transcript's order, and `protected` are
-    the pieces of old evidence that stay. `tokens_after` is never too low.
+    `reasons` holds one for each pair, in the order of their results, as do `going` and
+    `protected`, the pieces of old evidence that stay. `tokens_after` supposes the longest
+    markers.
     """
 
     tokens: int
@@ -149,17 +150,23 @@ class _Ledger:
     def keep(self, pair: Pair, reason: str) -> None:
         self.reasons[pair.call.id] = reason
 
-    def protect(self, pair: Pair, reason: str, cost: int = 0) -> None:
+    def protect(self, pair: Pair, reason: str) -> None:
         self.keep(pair, reason)
         self.protected.append(pair.call.id)
-        self._left -= cost
+
+    def charge(self, pair: Pair, reason: str) -> None:
+        self.protect(pair, reason)
+        self._left -= self._cost(pair)
 
     def elide(self, pair: Pair) -> None:
         self.reasons[pair.call.id] = GOES
         self.going.append(self._scene.going(pair))
 
-    def can_pay(self, cost: int) -> bool:
-        return cost <= self._left
+    def can_pay(self, pair: Pair) -> bool:
+        return self._cost(pair) <= self._left
+
+    def _cost(self, pair: Pair) -> int:
+        return self._scene.counter.count([pair.result.text])
 
 
 def plan(
@@ -261,17 +268,16 @@ def _decide(scene: _Scene, ledger: _Ledger, old: Sequence[Pair], decided: int) -
     is_evidence = frozenset(evidence)
     for at, pair in enumerate(old):
         reason = alone[pair.call.id]
-        cost = scene.counter.count([pair.result.text])
         if reason is not None:
             ledger.keep(pair, reason)
         elif pair.call.id not in is_evidence:
             ledger.keep(pair, _DECIDED) if at < decided else ledger.elide(pair)
         elif at < decided:
-            ledger.protect(pair, _DECIDED, cost)
+            ledger.charge(pair, _DECIDED)
         elif pair.call.id == evidence[-1]:
             ledger.protect(pair, "evidence_floor")
-        elif ledger.can_pay(cost):
-            ledger.protect(pair, "evidence_within_budget", cost)
+        elif ledger.can_pay(pair):
+            ledger.charge(pair, "evidence_within_budget")
         else:
             ledger.elide(pair)
 

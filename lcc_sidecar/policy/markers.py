@@ -17,9 +17,9 @@ from lcc_sidecar.limits import (
 
 _TOOL = re.compile(rf"[!-Z^-~]{{1,{MARKER_TOOL_MAX_CHARS}}}")  # printable ASCII but brackets, `\`
 _ARTIFACT = re.compile(rf"[!-+\--Z^-~]{{1,{ARTIFACT_ID_MAX_CHARS}}}")  # and no comma
-_RECALL = re.compile(rf"seq=[1-9]\d{{0,17}}|[0-9a-f]{{{RECALL_ID_DIGITS}}}")
+_RECALL = re.compile(rf"seq=[1-9][0-9]{{0,17}}|[0-9a-f]{{{RECALL_ID_DIGITS}}}")
 _MARKER = re.compile(
-    rf"\[elided (?P<chars>\d+) chars of (?P<tool>{_TOOL.pattern}) output — "
+    rf"\[elided (?P<chars>[0-9]{{1,12}}) chars of (?P<tool>{_TOOL.pattern}) output — "
     rf"recall (?P<recall>{_RECALL.pattern})\]"
     rf"(?:\[ artifact ids cited in it: (?P<ids>{_ARTIFACT.pattern}(?:, {_ARTIFACT.pattern})*)\])?"
 )

@@ -16,9 +16,13 @@ from lcc_sidecar.transcript.model import Pair
 class SessionStash:
     """A Stasher for the results of one session; without one, for a file compacted by hand."""
 
-    def __init__(self, database: Database, session_id: str | None = None) -> None:
+    def __init__(
+        self, database: Database, session_id: str | None = None, path: str | None = None
+    ) -> None:
+        """`path` is where the session's file is, if that is known: it says that it can go on."""
         self._database = database
         self._session_id = session_id
+        self._path = path
 
     def stash(self, pairs: Sequence[Pair]) -> Mapping[str, Stashed]:
         """Return what is in the stash for good by now, by tool_use_id.
@@ -84,7 +88,7 @@ class SessionStash:
     def _session(self, db: sqlite3.Connection) -> int:
         if self._session_id is None:
             return records.NO_SESSION
-        return records.open_session(db, self._session_id)
+        return records.open_session(db, self._session_id, self._path)
 
     def _point(self, db: sqlite3.Connection, session: int, body: Body) -> None:
         db.execute(

@@ -7,18 +7,33 @@ left.
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lcc_sidecar.limits import AFTER_FAILED_MAX, AFTER_MAX_CHARS, AFTER_TARGET_CHARS
 from lcc_sidecar.policy.notes import short_id
+from lcc_sidecar.sidecar.index import SessionIndex
+from lcc_sidecar.sidecar.live_rows import LiveRow
+from lcc_sidecar.sidecar.riders import riders
 from lcc_sidecar.stash import records
 
 TOOL = "mcp__plugin_lcc-sidecar_lcc__recall"  # as the client names it (contract: plugin, server)
-MARK = "lcc-sidecar: "  # what the text begins with; a later compaction does not carry it along
+MARK = "lcc-sidecar: "  # what the text begins with
+_MARK = MARK.encode()
+_TOLD = f"SessionStart hook additional context: {MARK}"
+
+
+def is_told(rows: Sequence[LiveRow], session: SessionIndex) -> bool:
+    """Return whether the model can read already how to recall: from an earlier compaction."""
+    if any(_TOLD in row.text for row in rows):  # carried along as a row of its own
+        return True
+    hanging = (uuid for _, uuid in riders(rows, session))
+    return any(
+        line and _MARK in line and b'"SessionStart' in line for line in session.lines(hanging)
+    )
 
 
 def after_pointers(count: int) -> str | None:
-    """Return what to say where `count` pointers name something to recall."""
+    """Return what to say where `count` pointers name something to recall, the first time."""
     if not count:
         return None
     return (

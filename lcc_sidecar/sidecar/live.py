@@ -15,6 +15,7 @@ import msgspec
 from lcc_sidecar.errors import LiveCompactionError
 from lcc_sidecar.limits import LEAST_SHARE_PERCENT, SESSION_ID_MAX_CHARS
 from lcc_sidecar.sidecar import receipts
+from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.blocks import check_blocks
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
 from lcc_sidecar.sidecar.doubled import doubled_rows
@@ -120,7 +121,7 @@ class _Decided:
     """What the mod is told: notes by tool_use_id, rows to put in, to leave out, to leave alone.
 
     `media` are the notes for results that are more than text; `taken` is what a pass took out.
-    `words` is what the person said last.
+    `words` is what the person said last; `is_told`, that the model knows how to recall.
     """
 
     before: Transcript
@@ -129,6 +130,7 @@ class _Decided:
     dropped: list[int]
     kept_from: int | None
     words: str
+    is_told: bool
     taken: Taken = NOTHING
 
     @property
@@ -163,6 +165,7 @@ class _Decided:
             "receipt": receipts.replaced(before - after, took_s, self.notes.values()),
             "tokens_before": before,
             "tokens_after": after,
+            "is_told": self.is_told,
         }
 
 
@@ -206,6 +209,7 @@ def _framed(
         carried=[Carried(places[row.after], row.text) for row in carried],
         dropped=sorted(doubled),
         kept_from=places[loop[0].start] if loop else None,
+        is_told=is_told(rows, index),
         words=next((row.text for row in reversed(rows) if row.is_kept and row.text), ""),
     )
 

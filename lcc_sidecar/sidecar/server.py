@@ -27,6 +27,7 @@ from lcc_sidecar.limits import (
 from lcc_sidecar.near import wire
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.sidecar import live, log
+from lcc_sidecar.sidecar.collecting import collect_now_and_then
 from lcc_sidecar.sidecar.indexer import Indexer
 from lcc_sidecar.sidecar.listener import Listener
 from lcc_sidecar.sidecar.requests import (
@@ -61,6 +62,7 @@ class Server:
         self._sessions = Sessions()
         self._stashing = Stashing(settings)
         self._indexer = Indexer(self._stashing.see)
+        self._collecting = collect_now_and_then(self._stashing, settings)
         self._watch = Watch(self._indexer.nudge) if settings.watch else None
         self._started_at = self._active_at = time.monotonic()
         self._slots = threading.BoundedSemaphore(CONNECTIONS_MAX)
@@ -90,6 +92,7 @@ class Server:
             self.leave()
             self._listener.close()
             self._wait_for_answers()
+            self._collecting.set()
             self._stashing.close()
 
     def _has_slot(self) -> bool:
@@ -187,7 +190,7 @@ class Server:
         if len(encode_reply(answer)) > REPLY_MAX_BYTES - ENVELOPE_BYTES:
             return live.too_much()
         if answer["outcome"] == "replaced":
-            self._stashing.answered(session.session_id, answer["notes"].values())
+            self._stashing.answered(session.session_id, answer)
         return answer
 
     def _recall(self, request: Recall) -> Reply:

@@ -7,9 +7,9 @@ and everything else goes on without it.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lcc_sidecar.errors import StashError
 from lcc_sidecar.limits import SEE_SECONDS, SESSIONS_MAX
@@ -21,7 +21,7 @@ from lcc_sidecar.sidecar.after import after_pointers, after_summary
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.requests import HookInput
 from lcc_sidecar.stash import journal
-from lcc_sidecar.stash.database import Database
+from lcc_sidecar.stash.database import Database, stash_path
 from lcc_sidecar.stash.journal import TIERS, Pass, Tier
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.recording import Recorder
@@ -62,6 +62,7 @@ class Stashing:
         self._settings = settings
         self._lock = threading.Lock()
         self._database: Database | None = None
+        self._clients: dict[int, str] = {}  # the session of each client's process, as written down
         self._pointers: dict[str, int] = {}  # of the last compaction that was answered
         self._recorders: OrderedDict[str, tuple[threading.Lock, Recorder]] = OrderedDict()
 
@@ -71,6 +72,10 @@ class Stashing:
             if self._database is None:
                 self._database = Database()
             return self._database
+
+    def database_if_there(self) -> Database | None:
+        """Return the stash, unless nothing has ever been stashed."""
+        return self.database() if self._database or stash_path().exists() else None
 
     def see(self, session: SessionIndex, until: float | None = None) -> bool:
         """Write down what a session's file has gained; return whether that is all of it.
@@ -84,9 +89,10 @@ class Stashing:
         self._pointers.pop(session.session_id, None)
         self.see(session, time.monotonic() + SEE_SECONDS)
 
-    def answered(self, session_id: str, notes: Iterable[str]) -> None:
-        """Remember that a compaction of a session was answered with these notes."""
-        self._pointers[session_id] = sum(recall_id(note) is not None for note in notes)
+    def answered(self, session_id: str, reply: dict[str, Any]) -> None:
+        """Remember how many pointers of an answer to a compaction the model has to be told of."""
+        pointers = sum(recall_id(note) is not None for note in reply["notes"].values())
+        self._pointers[session_id] = 0 if reply["is_told"] else pointers
 
     def told_after(self, session_id: str) -> str | None:
         """Return what the model is told after a compaction: of pointers, or of a summary.
@@ -104,22 +110,29 @@ class Stashing:
         return _tried(read)
 
     def follow_client(self, pid: int, event: str, hook: HookInput) -> None:
-        """Write down which session a client's process is on: a number means nothing without."""
-        session_id, source = hook.session_id, hook.source
+        """Write down which session a client's process is on: a number means nothing without.
+
+        Every hook tells: the first one may have been too early for a sidecar that was starting.
+        """
+        session_id = hook.session_id
         if not pid or not session_id or hook.agent_id:
             return
-        starts = event == "SessionStart" and source not in (None, "compact")
-        ends = event == "SessionEnd" and hook.reason not in ("clear", "resume")
+        starts = event == "SessionStart" and hook.source == "startup"
+        ends = event == "SessionEnd"
+        if not (starts or ends) and self._clients.get(pid) == session_id:
+            return
+        if ends and hook.reason in ("clear", "resume"):  # it goes on with another one
+            return
 
         def write() -> None:
             with self.database().writing() as db:
-                if starts:
-                    journal.client_is_on(db, pid, session_id, str(source))
-                else:
+                if ends:
                     journal.client_is_gone(db, pid)
+                else:
+                    journal.client_is_on(db, pid, session_id, hook.source or event)
+            self._clients[pid] = "" if ends else session_id
 
-        if starts or ends:
-            _tried(write)
+        _tried(write)
 
     def hold(self, session_id: str) -> Hold | None:
         """Return a session's part of the stash; None where the stash cannot be used."""

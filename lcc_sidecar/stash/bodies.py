@@ -1,4 +1,7 @@
-"""A text out of the stash by the id that a note shows of it: what the drill recalls with."""
+"""A text out of the stash by what a note shows of it: what the drill recalls with.
+
+That is the start of its id, or in a marker `seq=<n>`: its number in the session.
+"""
 
 from contextlib import closing
 from pathlib import Path
@@ -8,6 +11,7 @@ from lcc_sidecar.stash import objects
 from lcc_sidecar.stash.database import Database
 
 _ID_DIGITS = 64
+_SEQ = "seq="
 
 
 def text_of(database: Database, short_id: str) -> str | None:
@@ -24,9 +28,26 @@ def text_of(database: Database, short_id: str) -> str | None:
     return body.text if body and body.kind == "text" else None
 
 
-def recall_text(short_id: str) -> str | None:
+def text_at(database: Database, session_id: str, seq: int) -> str | None:
+    """Return the text of a session's entry, hash-checked; None if it is not there or withheld.
+
+    Raise StashError if its bytes are damaged, or the stash cannot be used.
+    """
+    with database.reading() as db:
+        found = db.execute(
+            "SELECT objects.id FROM entries JOIN sessions ON sessions.n = entries.session"
+            " JOIN objects ON objects.n = entries.object WHERE session_id = ? AND seq = ?",
+            (session_id, seq),
+        ).fetchone()
+        body = objects.read(db, found[0]) if found else None
+    return body.text if body and body.kind == "text" else None
+
+
+def recall_text(named: str, session_id: str | None = None) -> str | None:
     """Return a text out of this user's stash; None where there is none, and makes no stash."""
     if not Path(state_dir(), "stash", "stash.db").exists():
         return None
     with closing(Database()) as database:
-        return text_of(database, short_id)
+        if not named.startswith(_SEQ):
+            return text_of(database, named)
+        return text_at(database, session_id, int(named[len(_SEQ) :])) if session_id else None

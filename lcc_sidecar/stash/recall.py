@@ -54,6 +54,7 @@ class Request:
 class Recalled:
     """A body, or the lines asked for: `text` is verbatim, `first` to `last` of `total` lines.
 
+    Lines are what stands between newlines; the empty one after a last newline is not counted.
     `data` is the whole body as it was stashed; of kind `blocks` it is the JSON of the result's
     content. `notes` say what is to be known besides.
     """
@@ -161,20 +162,19 @@ def _recalled(entry: Found, found: tuple[str, Body], lines: str | None) -> Recal
     content = content_of(body.data, body.kind)
     rows = content.text.split("\n")
     first, last = parse_lines(lines) if lines is not None else (1, None)
+    total = max(len(rows) - (not rows[-1]), 1)
     if first > len(rows):
         raise LinesOutsideError(
-            f"line {first} is outside of the text: it has {len(rows)} "
-            f"line{'s' if len(rows) > 1 else ''}"
+            f"line {first} is outside of the text: it has {total} line{'s' if total > 1 else ''}"
         )
     last = min(last or len(rows), len(rows))
-    whole = first == 1 and last == len(rows)
     return Recalled(
         id=object_id,
         entry=entry,
-        text=content.text if whole else "\n".join(rows[first - 1 : last]),
+        text="\n".join(rows[first - 1 : last]),
         first=first,
-        last=last,
-        total=len(rows),
+        last=max(min(last, total), first),
+        total=total,
         data=body.data,
         kind=body.kind,
         media=content.media,

@@ -38,12 +38,15 @@ def snippet(text: str, weights: Mapping[str, float]) -> Snippet:
     is_aligned = len(lowered) == len(text)  # a few capitals grow when they are lowered
     best, best_weight = 0, 0.0
     heaviest = sorted(weights, key=weights.__getitem__, reverse=True)
+    enough = sum(weights.values())
     for word in heaviest[:SNIPPET_WORDS_MAX]:
         for place in _places(lowered, word, text if is_aligned else lowered):
             window = _around(lowered, place)
             weight = sum(weights[each] for each in heaviest if each in window)
             if weight > best_weight:
                 best, best_weight = place, weight
+        if best_weight >= enough:
+            break
     start, end = _lines_around(lowered, best)
     first = lowered.count("\n", 0, start)
     count = lowered.count("\n", start, end) + 1

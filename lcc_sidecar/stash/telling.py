@@ -85,16 +85,16 @@ def _range(recalled: Recalled) -> str:
 def _what_is_left(recalled: Recalled, text: str, shown: str, last: int) -> str:
     short = recalled.id[:RECALL_ID_DIGITS]
     if text[len(shown)] != "\n":  # one line is longer than an answer
-        return (
+        told = (
             f"line {last} is cut after {len(shown)} characters: "
             f"`lcc recall {short} --lines {last} -o FILE` writes all of it"
         )
-    count = last - recalled.first + 1
-    following = f"{last + 1}-{min(last + count, recalled.last)}"
-    return (
-        f"these are lines {recalled.first}-{last} of {recalled.total}: "
-        f"the next with id {short} and lines {following}"
-    )
+        if last == recalled.last:
+            return told
+    else:
+        told = f"these are lines {recalled.first}-{last} of {recalled.total}"
+    end = "" if recalled.last == recalled.total else recalled.last
+    return f"{told}; the next with id {short} and lines {last + 1}-{end}"
 
 
 def _bounded(text: str) -> str:

@@ -40,16 +40,24 @@ class View:
             raise StashError(f"{self.path.parent} is not this user's alone: it is not read")
         # `immutable` reads past the log file that a folder without write access cannot hold.
         for mode in ("mode=ro", "mode=ro&immutable=1"):
-            connection = sqlite3.connect(
-                f"file:{quote(str(self.path))}?{mode}", STASH_BUSY_SECONDS, uri=True
-            )
-            try:
-                version = connection.execute("PRAGMA user_version").fetchone()[0]
-            except sqlite3.OperationalError:
-                connection.close()
-                continue
-            if version == SCHEMA_VERSION:
+            connection = _connected(f"file:{quote(str(self.path))}?{mode}")
+            if connection is not None:
                 return connection
-            connection.close()
-            raise StashError(f"{self.path} was written by another version of lcc-sidecar")
         raise StashError(f"{self.path} cannot be opened for reading")
+
+
+def _connected(name: str) -> sqlite3.Connection | None:
+    """Return a connection to a stash of this version; None where it cannot be read in this way."""
+    try:
+        connection = sqlite3.connect(name, STASH_BUSY_SECONDS, uri=True)
+    except sqlite3.OperationalError:
+        return None
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.OperationalError:
+        connection.close()
+        return None
+    if version != SCHEMA_VERSION:
+        connection.close()
+        raise StashError("the stash was written by another version of lcc-sidecar")
+    return connection

@@ -28,8 +28,8 @@ _PARTS = re.compile(
 )
 # Scripts written without spaces, or with endings tied to the word: two characters are a word.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])(?:[^\W]|[\u0300-\u036f]))+")
-_RUN = re.compile(rf"[{_UNSPACED}]+")
+_WORD = rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])(?:[^\W]|[\u0300-\u036f]))+"
+_RUN = rf"[{_UNSPACED}]+"
 
 
 def words_of(text: str) -> set[str]:
@@ -43,7 +43,7 @@ def words_of(text: str) -> set[str]:
     parted = [n for n in names.split() if not (n.islower() and n.isalpha()) and not n.isdigit()]
     found.update(_parts(" ".join(parted)))
     for name in _names(others):
-        if not _RUN.fullmatch(name):
+        if not _is_run(name):
             found.add(name.replace("_", "").lower())
         found.update(_parts(name))
     found.discard("")
@@ -90,14 +90,22 @@ def _parts(names: str) -> Iterable[str]:
     """Return the parts of names in lower case: cut at capitals, digits, underscores and spaces."""
     if names.isascii():
         return " ".join(_PARTS.findall(names)).lower().split()
-    if _RUN.fullmatch(names):
+    if _is_run(names):
         return ["".join(pair) for pair in pairwise(names)] or [names]
     return [piece.lower() for piece in _pieces(names)]
 
 
 def _names(runs: Iterable[str]) -> set[str]:
     """Return the names in runs of characters of any script; they keep their underscores."""
-    return set(_WORD.findall(unicodedata.normalize("NFKC", " ".join(runs))))
+    return set(re.findall(_WORD, unicodedata.normalize("NFKC", " ".join(runs))))
+
+
+def _is_run(name: str) -> bool:
+    """Return whether a name is of a script without spaces.
+
+    The pattern is compiled when it is first asked for: that takes longer than a recall.
+    """
+    return re.fullmatch(_RUN, name) is not None
 
 
 def _pieces(name: str) -> Iterator[str]:

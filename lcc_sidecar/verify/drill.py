@@ -32,7 +32,7 @@ _STASH = re.compile(
     r"recall ([0-9a-f]{24}) to get it back\]"
 )
 _ELIDED = re.compile(
-    r"\[elided \d+ chars of [^\]]+ output — recall (seq=\d+|[0-9a-f]{24})\](\[[^\]]*\])?"
+    r"\[elided \d+ chars of [^\]]+ output — recall (seq=\d{1,18}|[0-9a-f]{24})\](\[[^\]]*\])?"
 )
 _NUMBER = re.compile(r" *\d+[\t→]")
 _RUN_HEADER = re.compile(
@@ -59,9 +59,9 @@ def drill(
     """Follow every pointer in `compacted` and compare what it gives with `original`.
 
     `workspace_root` is where a command runs whose call does not say where it ran. `recall` answers
-    an id out of a note with the text that the stash has; without it such a pointer leads nowhere. A
-    pointer that names two ways back has to lead back by both. A changed result
-    whose new text is no pointer is a miss, and so is any other difference between the two.
+    an id out of a note, or `seq=<n>`, with the text that the stash has; without it such a
+    pointer leads nowhere. A pointer that names two ways back has to lead back by both. A changed
+    result whose new text is no pointer is a miss, and so is any other difference between the two.
     """
     misses = changed_words(original, compacted)
     if misses:

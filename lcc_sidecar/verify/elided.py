@@ -11,7 +11,7 @@ from lcc_sidecar.transcript.model import ToolResult, Transcript
 from lcc_sidecar.verify.unchanged import changed_results, changed_words
 
 _MARKER = re.compile(
-    r"\[elided (?P<chars>[0-9]+) chars of (?P<tool>[^\[\]\s]+) output — recall "
+    r"\[elided (?P<chars>[0-9]{1,12}) chars of (?P<tool>[^\[\]\s]+) output — recall "
     r"(?:seq=(?P<seq>[1-9][0-9]*)|(?P<id>[0-9a-f]{24}))\]"
     r"(?:\[ artifact ids cited in it: (?P<ids>[^\[\]\n]+)\])?"
 )

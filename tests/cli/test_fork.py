@@ -226,6 +226,18 @@ def test_what_only_the_stash_gives_back_goes_there_under_the_copys_id(
         assert objects.read(db, found).text == numbered(TEXT)
 
 
+def test_a_credential_file_goes_only_if_the_person_says_so(world: Path, isolated_home: Path):
+    folder = world / "my project"
+    session = story(folder)
+    session.rows[1]["message"]["content"][0]["input"]["file_path"] = str(folder / ".env")
+    original = put(isolated_home, folder, session.data())
+
+    lcc("fork", original, check=1)
+    lcc("fork", original, "--stash-credentials")
+
+    assert "to get it back]" in copy_of(original).read_text()
+
+
 def test_what_the_client_will_not_find_is_said(world: Path):
     folder = world / "my project"
     path = world / "elsewhere.jsonl"

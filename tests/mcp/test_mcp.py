@@ -12,6 +12,7 @@ from mcp import Client, StdioServerParameters
 from lcc_sidecar import verify_lossless
 from lcc_sidecar.limits import KEPT_COMPACTIONS_MAX, MCP_ANSWER_MAX_CHARS
 from lcc_sidecar.mcp_server import _COUNTS, explain_report
+from lcc_sidecar.stash.bodies import recall_text
 from lcc_sidecar.transcript.tokens import token_counter
 from tests.build import Session, lines, numbered, tool_use
 
@@ -78,7 +79,7 @@ def test_the_server_lists_its_tools_with_the_options_of_a_pass():
 
     found = asyncio.run(tools())
 
-    assert set(found) == {"compact_transcript", "explain"}
+    assert set(found) == {"compact_transcript", "explain", "recall"}
     options = found["compact_transcript"].input_schema["properties"]
     assert {"transcript", "path", "question", "rules_mode", "workspace_root"} <= set(options)
     assert "required" not in found["compact_transcript"].input_schema
@@ -100,6 +101,15 @@ def test_a_payload_is_compacted_into_a_private_file_and_summed_up(isolated_home:
     for path in (written, Path(told["report"])):
         assert path.stat().st_mode & 0o777 == 0o600
     assert written.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_session_goes_into_the_stash_and_comes_back(session: Path):
+    told = answer("compact_transcript", path=str(session), rules_mode="stashed")
+
+    report = json.loads(Path(told["report"]).read_bytes())
+    [row] = [row for row in report["decisions"] if row["reason"] == "stashed"]
+    assert recall_text(row["recover"]["recall"]) == numbered(TEXT)
+    assert row["note"] in Path(told["transcript"]).read_text()
 
 
 def test_an_object_with_messages_stays_one():

@@ -28,6 +28,7 @@ class Terminal:
         self._command = world.command(script, resume, "--permission-mode", "default")
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
+        self._is_there = True
 
     def __enter__(self):
         self._keys, theirs = pty.openpty()
@@ -46,11 +47,11 @@ class Terminal:
     def __exit__(self, *_):
         os.killpg(self._process.pid, signal.SIGTERM)  # the client leaves in order, hooks and all
         deadline = time.monotonic() + WAIT_SECONDS
-        while self._process.poll() is None and time.monotonic() < deadline:
+        while self._is_there and time.monotonic() < deadline:
             self._read()
-        if self._process.poll() is None:
+        if self._is_there:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        self._process.wait()
         os.close(self._keys)
 
     def type(self, words):
@@ -63,7 +64,8 @@ class Terminal:
         """Wait until these words stand on the screen; wrapped lines count as one."""
         deadline = time.monotonic() + WAIT_SECONDS
         while " ".join(words.split()) not in (seen := self.text()):
-            assert time.monotonic() < deadline, f"{words!r} is not on the screen: {seen}"
+            in_time = self._is_there and time.monotonic() < deadline
+            assert in_time, f"{words!r} is not on the screen: {seen}"
             self._read()
 
     def text(self):
@@ -78,5 +80,5 @@ class Terminal:
         if select.select([self._keys], [], [], 0.05)[0]:
             try:
                 self._stream.feed(_PRIVATE.sub(b"", os.read(self._keys, 1 << 16)))
-            except OSError:  # it has gone, and took its side of the terminal with it
-                time.sleep(0.05)
+            except OSError:  # the last one has gone who had the other side of the terminal
+                self._is_there = False

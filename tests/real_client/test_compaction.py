@@ -1,6 +1,7 @@
 """`/compact` at the end of a turn: what the next request says, and every request after that."""
 
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -68,9 +69,14 @@ def test_no_model_is_asked_for_a_summary(told):
 def test_a_file_that_is_still_on_disk_becomes_a_pointer(told, after):
     for use in (told.read_big, told.read_inner):
         path = use["input"]["file_path"]
-        assert results(after)[use["id"]] == (
-            f"[removed: re-read {path} to recover; content verified on disk at compaction time]"
+        note = f"[removed: re-read {path} to recover; content verified on disk at compaction time]"
+        assert re.fullmatch(
+            re.escape(note) + r" \[recall [0-9a-f]{24}\]", results(after)[use["id"]]
         )
+
+
+def test_the_model_is_told_once_how_to_recall_however_many_compactions_there_were(told, after):
+    assert json.dumps(after).count("lcc-sidecar: ") == 1
 
 
 def test_an_image_that_is_still_on_disk_becomes_a_pointer(told, after):

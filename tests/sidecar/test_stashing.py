@@ -11,9 +11,15 @@ from typing import Any
 
 import pytest
 
+from lcc_sidecar.limits import STASH_LEAST_BYTES
 from lcc_sidecar.paths import state_dir
-from lcc_sidecar.stash import objects
+from lcc_sidecar.settings import Settings
+from lcc_sidecar.sidecar.collecting import collect_now_and_then
+from lcc_sidecar.sidecar.stashing import Stashing
+from lcc_sidecar.stash import objects, records
 from lcc_sidecar.stash.database import Database
+from lcc_sidecar.stash.objects import Body
+from lcc_sidecar.stash.records import Entry
 from tests.build import Session, tool_use
 from tests.sidecar.worlds import wait_until
 
@@ -200,3 +206,28 @@ def test_what_is_seen_twice_is_stashed_once(world, tmp_path, kind):
         world.hook(kind, hook_input(path))
         world.ask("drain")
     assert len(held()) == 3
+
+
+def test_what_is_too_much_goes_by_itself_and_what_is_pointed_at_stays(tmp_path):
+    settings = Settings(stash_max_bytes=STASH_LEAST_BYTES)
+    stashing = Stashing(settings)
+    pointed, loose = (
+        Body(os.urandom(size), "blocks") for size in (STASH_LEAST_BYTES // 4, STASH_LEAST_BYTES)
+    )
+    (tmp_path / "s1.jsonl").touch()
+    hold = stashing.hold("s1")
+    assert hold is not None
+    assert hold.keep(pointed) is not None
+    with stashing.database().writing() as db:
+        session = records.open_session(db, "s1", str(tmp_path / "s1.jsonl"))
+        records.record(db, session, [Entry("result", loose, "t1")])
+    over = collect_now_and_then(stashing, settings, first=0, every=3600)
+
+    def held(body: Body) -> bool:
+        with stashing.database().reading() as db:
+            return objects.read(db, body.id) is not None
+
+    wait_until(lambda: not held(loose))
+    assert held(pointed)
+    over.set()
+    stashing.close()

@@ -117,7 +117,10 @@ def test_many_processes_that_start_at_once_share_one_stash(isolated_home: Path) 
         "        objects.put(db, objects.Body.of_text(f'shared {number}'))\n"
     )
     command = [sys.executable, "-c", program]
-    running = [subprocess.Popen([*command, str(n)], stderr=subprocess.PIPE) for n in range(8)]
+    found = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    running = [
+        subprocess.Popen([*command, str(n)], stderr=subprocess.PIPE, env=found) for n in range(8)
+    ]
     told = [process.communicate()[1] for process in running]
     assert told == [b""] * 8
     with sqlite3.connect(Path(state_dir(), "stash", "stash.db")) as db:

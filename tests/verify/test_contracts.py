@@ -1,5 +1,6 @@
 """Both contracts refuse every kind of change that is not a valid pointer."""
 
+import hashlib
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from lcc_sidecar.transcript.model import Message, Transcript
 from lcc_sidecar.verify.lossless import verify_lossless
 from lcc_sidecar.verify.recoverable import verify_recoverable
+from lcc_sidecar.verify.stashed import verify_stashed
 from tests.build import call, conversation, lines, numbered, used
 
 TEXT = lines(9)
@@ -88,6 +90,90 @@ NOT_RECOVERABLE = [
 ]
 
 
+def digits(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+TOKENS = round(len(TEXT) / 3.1)
+RECALL = f"[recall {digits(numbered(TEXT))}]"
+
+
+def into_stash(text: str, tool: str = "Bash") -> str:
+    size = f"{round(len(text) / 3.1)} tokens (9 lines)"
+    return f"[removed: {size} of {tool} output; recall {digits(text)} to get it back]"
+
+
+INTO_STASH = into_stash(TEXT)
+BACKED = [
+    {"read": f"[removed: re-read /w/a.py to recover{VERIFIED}] {RECALL}"},
+    {"read": f"[removed: re-read /w/a.py (lines 1-9) to recover] {RECALL}"},
+]
+NOT_BACKED = [
+    {"read": f"[removed: re-read /w/a.py to recover{VERIFIED}] [recall {digits(TEXT)}]"},
+    {"read": f"[removed: re-read /w/b.py to recover{VERIFIED}] {RECALL}"},
+    {"read": f"[removed: re-read /w/a.py to recover{VERIFIED}] {RECALL} {RECALL}"},
+    {"read": RECALL},
+    {"first": f"[identical output kept at last] [recall {digits(TEXT)}]"},
+]
+STASHED = [
+    {"first": INTO_STASH},
+    {"evil": INTO_STASH, "log": INTO_STASH, "last": INTO_STASH},
+    {"read": into_stash(numbered(TEXT), "Read")},
+    *RECOVERABLE,
+    *BACKED,
+]
+NOT_STASHED = [
+    {"first": INTO_STASH.replace("Bash", "Read")},
+    {"first": INTO_STASH.replace("9 lines", "10 lines")},
+    {"first": INTO_STASH.replace(f"{TOKENS} tokens", f"{TOKENS + 1} tokens")},
+    {"first": INTO_STASH.replace(digits(TEXT), digits(PART))},
+    {"first": INTO_STASH.replace(digits(TEXT), digits(TEXT)[:12])},
+    {"first": INTO_STASH + " "},
+    {"bad": INTO_STASH},
+    {"first": "[identical output kept at last]", "last": INTO_STASH},
+    *NOT_RECOVERABLE,
+    *NOT_BACKED,
+]
+
+
+@pytest.mark.parametrize("notes", BACKED)
+def test_a_second_way_back_to_the_very_text_passes(notes):
+    assert verify_recoverable(ORIGINAL, noted(**notes)) == []
+
+
+@pytest.mark.parametrize("notes", [*NOT_BACKED, *STASHED[:3]])
+def test_another_second_way_and_the_stash_alone_break_the_recoverable_contract(notes):
+    assert verify_recoverable(ORIGINAL, noted(**notes)) != []
+
+
+@pytest.mark.parametrize("notes", STASHED)
+def test_a_valid_stashed_pointer_passes(notes):
+    assert verify_stashed(ORIGINAL, noted(**notes)) == []
+
+
+@pytest.mark.parametrize("notes", NOT_STASHED)
+def test_anything_else_breaks_the_stashed_contract(notes):
+    assert verify_stashed(ORIGINAL, noted(**notes)) != []
+
+
+def test_what_the_stash_does_not_stand_for_breaks_the_stashed_contract():
+    image = conversation(used(call("a", "Bash", command="x"), TEXT))
+    blocks = tuple(
+        replace(m, results=tuple(replace(r, media=("image",)) for r in m.results))
+        for m in image.messages
+    )
+    twice = conversation(
+        used(call("a", "Bash", command="x"), TEXT), used(call("a", "Bash", command="x"), TEXT)
+    )
+    short = conversation(used(call("a", "Bash", command="x"), "short"))
+    note = f"[removed: 2 tokens (1 line) of Bash output; recall {digits('short')} to get it back]"
+    with_image = Transcript(blocks)
+
+    assert verify_stashed(with_image, with_image.with_notes({"a": INTO_STASH})) != []
+    assert verify_stashed(twice, twice.with_notes({"a": INTO_STASH})) != []
+    assert verify_stashed(short, short.with_notes({"a": note})) != []
+
+
 @pytest.mark.parametrize("notes", LOSSLESS)
 def test_a_valid_lossless_pointer_passes(notes):
     assert verify_lossless(ORIGINAL, noted(**notes)) == []
@@ -145,12 +231,12 @@ CHANGED = [
 
 
 @pytest.mark.parametrize("changed", CHANGED)
-@pytest.mark.parametrize("verify", [verify_lossless, verify_recoverable])
+@pytest.mark.parametrize("verify", [verify_lossless, verify_recoverable, verify_stashed])
 def test_words_calls_ids_flags_and_order_are_sacred(verify, changed):
     assert verify(ORIGINAL, changed) != []
 
 
-@pytest.mark.parametrize("verify", [verify_lossless, verify_recoverable])
+@pytest.mark.parametrize("verify", [verify_lossless, verify_recoverable, verify_stashed])
 def test_a_message_that_holds_nothing_may_be_missing(verify):
     padded = Transcript((*ORIGINAL.messages, Message("assistant")))
 

@@ -1,3 +1,4 @@
+import hashlib
 import os
 import subprocess
 from pathlib import Path
@@ -74,6 +75,49 @@ def test_a_pointer_that_does_not_lead_back_is_a_miss(original: Transcript, tmp_p
 
     assert len(drilled.misses) == 1
     assert not (tmp_path / "made").exists()
+
+
+ID = hashlib.sha256(numbered(TEXT).encode()).hexdigest()[:24]
+STASHED = f"[removed: 100 tokens (9 lines) of Read output; recall {ID} to get it back]"
+
+
+def test_a_pointer_into_the_stash_is_followed(original: Transcript):
+    compacted = original.with_notes({"read": STASHED})
+    asked = []
+
+    def recall(short_id: str) -> str:
+        asked.append(short_id)
+        return numbered(TEXT)
+
+    drilled = drill(original, compacted, recall=recall)
+
+    assert (drilled.misses, dict(drilled.followed), asked) == ((), {"recall": 1}, [ID])
+
+
+@pytest.mark.parametrize("had", [None, "", TEXT, numbered(TEXT) + "\n"])
+def test_a_stash_that_gives_back_anything_else_is_a_miss(original: Transcript, had: str | None):
+    compacted = original.with_notes({"read": STASHED})
+
+    assert len(drill(original, compacted, recall=lambda _: had).misses) == 1
+    assert len(drill(original, compacted).misses) == 1
+
+
+def test_a_pointer_with_two_ways_back_has_to_lead_back_by_both(
+    original: Transcript, tmp_path: Path
+):
+    note = f"[removed: re-read {tmp_path}/a.py to recover{VERIFIED}] [recall {ID}]"
+    compacted = original.with_notes({"read": note})
+
+    def misses(had: str | None) -> int:
+        return len(drill(original, compacted, recall=lambda _: had).misses)
+
+    assert drill(original, compacted, recall=lambda _: numbered(TEXT)).followed == {"file": 1}
+    assert misses(numbered(TEXT)) == 0
+    assert misses(TEXT) == 1
+    assert misses(None) == 1
+    assert len(drill(original, compacted).misses) == 1
+    (tmp_path / "a.py").write_text("changed")
+    assert misses(numbered(TEXT)) == 1
 
 
 def test_a_file_that_changed_is_a_miss(original: Transcript, tmp_path: Path):

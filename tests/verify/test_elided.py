@@ -42,6 +42,7 @@ def test_a_true_marker_passes(note):
         (GOOD + " ", "is no marker"),
         (GOOD + "\n", "is no marker"),
         (GOOD.replace(str(CHARS), str(CHARS + 1)), "characters, not"),
+        (GOOD.replace(str(CHARS), "9" * 5000), "is no marker"),
         (GOOD.replace("Bash", "Read"), "not of 'Read'"),
         (GOOD.replace(ID, "0" * 24), "is another text"),
         (GOOD.replace(ID, ID[:23]), "is no marker"),
