@@ -67,11 +67,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Where a session stands when a pass begins: what its journal keeps between passes.
 
     `decided_through` is the tool_use_id of the last result that earlier passes have decided;
-    `is_aggressive`, whether it has gone up a tier, which is for good.
+    `is_aggressive`, whether it has gone up a tier, which is for good. Who chooses tiers otherwise
+    turns `escalates` off, and sets `decides_anew` for the one pass that goes up.
     """
 
     decided_through: str | None = None
     is_aggressive: bool = False
+    escalates: bool = True
+    decides_anew: bool = False
 
 
 FRESH = Standing()

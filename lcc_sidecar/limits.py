@@ -109,6 +109,8 @@ PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
 
 # --- live compaction ---
 LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for
+FILE_BEHIND_SECONDS = 1.0  # the client writes rows down within some 100 ms, on a busy machine too
+FILE_BEHIND_POLL_SECONDS = 0.02  # a look at a file that has not changed costs microseconds
 
 # --- judges (first specification, sections 2 and 4) ---
 KEEP_THRESHOLD = 0.5  # a probability from which a call or a result is still needed
@@ -206,6 +208,7 @@ SNIPPET_LINES = 5
 SNIPPET_LINE_MAX_CHARS = 200
 SNIPPET_WINDOW_CHARS = 2000  # around a place in lines without end
 SNIPPET_WORDS_MAX = 3  # the rarest, at whose places a text is looked at
+SNIPPET_LOOKS_MAX = 12  # at whose words one text is looked closely; 30 us each
 SNIPPET_PLACES_MAX = 32  # of one word in one text
 
 # --- recall: references and answers ---

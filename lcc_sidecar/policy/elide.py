@@ -186,9 +186,10 @@ def plan(
     """
     scene = _Scene(transcript, elision, counter, stash_credentials=stash_credentials)
     found = _plan(scene, standing)
-    if standing.is_aggressive or found.tokens_after <= found.limit:
+    is_top = standing.is_aggressive or not standing.escalates
+    if is_top or found.tokens_after <= found.limit:
         return found
-    return _plan(scene, Standing(is_aggressive=True), anew=True)
+    return _plan(scene, Standing(is_aggressive=True, decides_anew=True))
 
 
 def no_plan(
@@ -204,25 +205,12 @@ def no_plan(
     return _unchanged(scene, standing, TURNED_OFF)
 
 
-def plan_in_one_tier(
-    transcript: Transcript,
-    elision: Elision,
-    counter: TokenCounter,
-    standing: Standing = FRESH,
-    *,
-    stash_credentials: bool = False,
-) -> Plan:
-    """Return what `plan` does, but stay in the tier in which the session stands."""
-    scene = _Scene(transcript, elision, counter, stash_credentials=stash_credentials)
-    return _plan(scene, standing)
-
-
-def _plan(scene: _Scene, standing: Standing, *, anew: bool = False) -> Plan:
+def _plan(scene: _Scene, standing: Standing) -> Plan:
     same = _unchanged(scene, standing, BELOW_THRESHOLD)
     if not same.is_due:
         return same
     limits = _limits(scene, standing)
-    decided = 0 if anew else scene.decided(standing.decided_through)
+    decided = 0 if standing.decides_anew else scene.decided(standing.decided_through)
     ledger = _Ledger(scene, limits.evidence_budget_tokens)
     old = [pair for pair in scene.pairs if pair.result_index < same.cutoff]
     _decide(scene, ledger, old, decided)
@@ -235,7 +223,7 @@ def _plan(scene: _Scene, standing: Standing, *, anew: bool = False) -> Plan:
         same,
         tokens_after=scene.tokens - count(gone) + count(left),
         reasons=ledger.reasons,
-        standing=structs.replace(standing, decided_through=last),
+        standing=structs.replace(standing, decided_through=last, decides_anew=False),
         going=tuple(ledger.going),
         protected=tuple(ledger.protected),
     )

@@ -12,8 +12,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from lcc_sidecar.errors import LiveCompactionError
-from lcc_sidecar.limits import LEAST_SHARE_PERCENT, SESSION_ID_MAX_CHARS
+from lcc_sidecar.errors import LiveCompactionError, UsageError
+from lcc_sidecar.limits import (
+    FILE_BEHIND_POLL_SECONDS,
+    FILE_BEHIND_SECONDS,
+    LEAST_SHARE_PERCENT,
+    SESSION_ID_MAX_CHARS,
+)
 from lcc_sidecar.sidecar import receipts
 from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.blocks import check_blocks
@@ -97,12 +102,14 @@ def answer(
         options = read_options(asked.options)
         hold = stashing.hold(asked.agent_id or asked.session_id) if stashing else None
         index = _index_for(asked, session)
-        frame = _framed(rows, index, asked, hold)
+        frame = _framed_once_written(rows, index, asked, hold)
         made = _by_tier(frame, fill(asked.usage, index), asked, options, hold)
     except msgspec.ValidationError:
         return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
         return _fell_back(error.reason, str(error))
+    except UsageError as error:
+        return _fell_back("bad_config", str(error))
     except OSError as error:
         return _fell_back("unreadable_file", f"the session file cannot be read: {error.strerror}")
     if made.share <= 0:
@@ -181,6 +188,24 @@ def _by_tier(
         if made.share >= options.least_share and not window.is_full_without(before - after):
             break
     return made
+
+
+def _framed_once_written(
+    rows: tuple[LiveRow, ...], index: SessionIndex, asked: Asked, hold: Hold | None
+) -> _Decided:
+    """Return what `_framed` does, once the file holds the rows.
+
+    At the end of a turn the client may still be writing the newest ones.
+    """
+    deadline = time.monotonic() + FILE_BEHIND_SECONDS
+    while True:
+        try:
+            return _framed(rows, index, asked, hold)
+        except LiveCompactionError as error:
+            if error.reason != "file_behind" or time.monotonic() > deadline:
+                raise
+        time.sleep(FILE_BEHIND_POLL_SECONDS)
+        index.update()
 
 
 def _framed(

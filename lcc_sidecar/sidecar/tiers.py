@@ -79,7 +79,8 @@ class Step:
         """Run the pass. Raise LiveCompactionError if it does not hold its own contract."""
         found = Taken(self.mode, {}, self.tier)
         if self.mode != "elide":
-            mode: RulesMode = "stashed" if self.mode == "aggressive" else self.mode
+            # Aggressive: first what stands elsewhere, then all that is old but the newest finding.
+            mode: RulesMode = "recoverable" if self.mode == "aggressive" else self.mode
             options = Options(question=question, rules_mode=mode, workspace_root=cwd)
             done = self._run(transcript, options)
             transcript, found = done.transcript, replace(found, notes=done.notes)
@@ -104,12 +105,16 @@ class Step:
 
     def _eliding(self, transcript: Transcript) -> Options:
         """Return the options of a pass that is due now: the client has said that it is time."""
-        configured = msgspec.convert(load_config(), Elision)
+        configured = Elision(**load_config())
         tokens = token_counter("estimate").count(transcript.texts()) + configured.overhead_tokens
         elision = msgspec.structs.replace(configured, context_window=tokens, reserve_tokens=1)
-        through = self.hold.decided_through if self.hold else None
         is_aggressive = self.tier == "aggressive"
-        standing = Standing(decided_through=through, is_aggressive=is_aggressive)
+        standing = Standing(
+            decided_through=self.hold.decided_through if self.hold else None,
+            is_aggressive=is_aggressive,
+            decides_anew=is_aggressive and self.hold is not None and self.hold.tier != self.tier,
+            escalates=False,  # the ladder does
+        )
         return Options(elision=elision, standing=standing)
 
 

@@ -49,11 +49,16 @@ def note_pass(
 ) -> None:
     """Record a pass; one that took nothing out is not recorded.
 
-    `decided_through` is the tool_use_id of the last result that no later pass decides anew.
+    `decided_through` is the tool_use_id of the last result that no later pass decides anew; it is
+    remembered in any case.
     """
+    session = records.open_session(db, session_id)
+    db.execute(
+        "UPDATE sessions SET decided_through = coalesce(?, decided_through) WHERE n = ?",
+        (decided_through, session),
+    )
     if not done.elided:
         return
-    session = records.open_session(db, session_id)
     db.execute(
         "INSERT INTO passes(session, passed_at, trigger, mode, tier, tokens_before, tokens_after,"
         " elided, evidence, cutoff) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -70,10 +75,6 @@ def note_pass(
             done.cutoff,
         ),
     )
-    if decided_through is not None:
-        db.execute(
-            "UPDATE sessions SET decided_through = ? WHERE n = ?", (decided_through, session)
-        )
 
 
 def passes_of(db: sqlite3.Connection, session_id: str) -> list[Pass]:

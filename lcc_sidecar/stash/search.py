@@ -108,7 +108,18 @@ def _matches(
         if found:
             rows[word] = found
             terms.append(term)
-    return rows, frozenset(_holding(db, terms, session)) if terms else frozenset()
+    return rows, _all_of(db, rows, terms, session)
+
+
+def _all_of(
+    db: sqlite3.Connection, rows: Mapping[str, list[int]], terms: list[str], session: int | None
+) -> frozenset[int]:
+    """Return the entries that hold all words; the index is only asked where words are common."""
+    known = [frozenset(found) for found in rows.values() if len(found) < QUERY_ROWS_MAX]
+    inside = frozenset.intersection(*known) if known else frozenset()
+    if len(known) == len(rows) or (known and not inside):
+        return inside
+    return frozenset(_holding(db, terms, session))
 
 
 def _holding(db: sqlite3.Connection, terms: list[str], session: int | None) -> list[int]:

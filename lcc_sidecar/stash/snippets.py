@@ -7,10 +7,12 @@ from itertools import zip_longest
 from lcc_sidecar.limits import (
     SNIPPET_LINE_MAX_CHARS,
     SNIPPET_LINES,
+    SNIPPET_LOOKS_MAX,
     SNIPPET_PLACES_MAX,
     SNIPPET_WINDOW_CHARS,
     SNIPPET_WORDS_MAX,
 )
+from lcc_sidecar.stash.words import words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,16 @@ def snippet(text: str, weights: Mapping[str, float]) -> Snippet:
     best, best_weight = 0, 0.0
     heaviest = sorted(weights, key=weights.__getitem__, reverse=True)
     enough = sum(weights.values())
+    looks = SNIPPET_LOOKS_MAX
     for word in heaviest[:SNIPPET_WORDS_MAX]:
         for place in _places(lowered, word, text if is_aligned else lowered):
             window = _around(lowered, place)
-            weight = sum(weights[each] for each in heaviest if each in window)
-            if weight > best_weight:
-                best, best_weight = place, weight
+            most = sum(weights[each] for each in heaviest if each in window)
+            if most > best_weight and looks:
+                looks -= 1
+                weight = _weight(_around(text, place) if is_aligned else window, weights)
+                if weight > best_weight:
+                    best, best_weight = place, weight
         if best_weight >= enough:
             break
     start, end = _lines_around(lowered, best)
@@ -60,6 +66,16 @@ def snippet(text: str, weights: Mapping[str, float]) -> Snippet:
             for n, (line, at) in enumerate(zip_longest(lines, cuts))
         ),
         best_weight,
+    )
+
+
+def _weight(window: str, weights: Mapping[str, float]) -> float:
+    """Return what the words of a window weigh: 138 is not in 1138. The start of one counts half."""
+    held = f" {' '.join(words_of(window))} "
+    return sum(
+        weight if f" {word} " in held else weight / 2
+        for word, weight in weights.items()
+        if f" {word}" in held
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from lcc_sidecar.elision import Elision, Standing
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.policy import markers
-from lcc_sidecar.policy.elide import plan, plan_in_one_tier
+from lcc_sidecar.policy.elide import plan
 from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript
 from lcc_sidecar.transcript.tokens import token_counter
 from tests.build import assistant, call, conversation, lines, result, used, user
@@ -17,13 +17,15 @@ TOKENS = COUNTER.count([TEXT])
 NO_ROOM = {"context_window": 1, "reserve_tokens": 0, "overhead_tokens": 1}
 
 
-def decide(transcript, *, through=None, aggressive=False, **limits):
+def decide(transcript, *, through=None, aggressive=False, anew=False, **limits):
     """Return the plan of one tier, in which a pass is always due."""
-    found = plan_in_one_tier(
+    found = plan(
         transcript,
         Elision(**NO_ROOM | {"keep_recent": 6, "evidence_budget_tokens": 0} | limits),
         COUNTER,
-        Standing(decided_through=through, is_aggressive=aggressive),
+        Standing(
+            decided_through=through, is_aggressive=aggressive, escalates=False, decides_anew=anew
+        ),
     )
     assert found.is_due
     return found
@@ -301,6 +303,15 @@ def test_a_session_that_has_escalated_stays_aggressive_and_its_decisions_stand()
 
     assert (found.standing.is_aggressive, gone(found)) == (True, ["a", "x"])
     assert (later.standing.is_aggressive, gone(later)) == (True, [])
+
+
+def test_a_pass_that_is_told_to_go_up_decides_anew_for_once():
+    transcript = conversation(scan("a"), bash("x"), scan("b"), tail=4)
+
+    found = decide(transcript, aggressive=True, through="b", anew=True)
+
+    assert gone(found) == ["a", "x"]
+    assert found.standing == Standing(decided_through="b", is_aggressive=True, escalates=False)
 
 
 def test_the_tokens_after_are_those_of_the_transcript_after():

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from lcc_sidecar.elision import FRESH, Elision, Standing
 from lcc_sidecar.policy import markers
-from lcc_sidecar.policy.elide import Plan, plan, plan_in_one_tier
+from lcc_sidecar.policy.elide import Plan, plan
 from lcc_sidecar.policy.evidence import is_evidence
 from lcc_sidecar.transcript.model import Message, ToolCall, ToolResult, Transcript
 from lcc_sidecar.transcript.tokens import token_counter
@@ -107,6 +108,10 @@ def carried(before: Transcript, session: Session) -> Plan:
 
 def stateless(before: Transcript, session: Session) -> Plan:
     return plan_in_one_tier(before, session.elision, COUNTER)
+
+
+def plan_in_one_tier(transcript, elision, counter, standing=FRESH) -> Plan:
+    return plan(transcript, elision, counter, structs.replace(standing, escalates=False))
 
 
 def rendered(transcript: Transcript, end: int) -> tuple[Message, ...]:

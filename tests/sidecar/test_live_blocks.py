@@ -1,5 +1,7 @@
 """Blocks that the client's list does not show: what may be rebuilt, and what may not."""
 
+import threading
+
 import pytest
 
 from tests.build import tool_use
@@ -37,6 +39,18 @@ def test_a_row_that_the_file_does_not_hold_yet_is_left_to_the_summary(talk):
     talk.chat(4)
     late = talk.replies({"type": "text", "text": "too late for the file"})
     assert fell_back(talk.ask(file_without=late)) == "file_behind"
+
+
+def test_a_row_that_the_client_is_still_writing_is_waited_for(talk):
+    talk.chat(4)
+    late = talk.replies({"type": "text", "text": "a moment late for the file"})
+    talk.chat(1)
+    whole = talk.data()
+    writer = threading.Timer(0.2, lambda: talk.path.write_bytes(whole))
+    writer.start()
+    reply = talk.ask(file_without=late)
+    writer.join()
+    assert reply["outcome"] == "replaced"
 
 
 def test_what_a_command_has_printed_is_carried(talk):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -170,17 +171,24 @@ def test_lossless_never_goes_further_and_never_takes_a_tier_back(talk):
     assert talk.tier() == "stashed"
 
 
-def test_mode_elide_leaves_markers_with_the_number_of_the_entry_if_asked(talk, tmp_path):
-    reply = talk.compact({"mode": "elide"})
-    assert set(reply["notes"].values()) != set()
-    assert all(note.startswith("[elided ") for note in reply["notes"].values())
-    assert all("recall seq=" not in note for note in reply["notes"].values())
+@pytest.mark.parametrize(("recall", "named"), [(False, r"[0-9a-f]{24}"), (True, r"seq=\d+")])
+def test_mode_elide_leaves_markers_as_the_config_file_says(talk, recall, named):
     config = Path(os.environ["LCC_SIDECAR_HOME"], "config")
     config.mkdir(parents=True)
-    settings = {"compaction": {"recall": True, "keepRecent": 2}}
+    settings = {"compaction": {"recall": recall, "keepRecent": 4}}
     (config / "config.json").write_text(json.dumps(settings))
     reply = talk.compact({"mode": "elide"})
-    assert all("recall seq=" in note for note in reply["notes"].values())
+    marker = rf"\[elided \d+ chars of (Read|Bash) output — recall {named}\]"
+    assert set(reply["notes"]) == {"on_disk", "gone"}
+    assert all(re.fullmatch(marker, note) for note in reply["notes"].values())
+
+
+def test_a_config_file_that_cannot_be_used_leaves_it_to_the_summary(talk):
+    config = Path(os.environ["LCC_SIDECAR_HOME"], "config")
+    config.mkdir(parents=True)
+    (config / "config.json").write_text('{"compaction": {"keepRecent": "many"}}')
+    reply = talk.compact({"mode": "elide"})
+    assert (reply["outcome"], reply["reason"]) == ("fell_back", "bad_config")
 
 
 def test_the_billed_size_counts_where_the_client_says_none(tmp_path, stashing):

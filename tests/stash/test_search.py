@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lcc_sidecar.limits import QUERY_HITS_MAX, SNIPPET_LINE_MAX_CHARS, SNIPPET_LINES
+from lcc_sidecar.stash import search
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.recall import Hits, Request, answer
 from lcc_sidecar.stash.search import Hit
@@ -103,6 +104,33 @@ def test_a_search_without_a_session_says_which_each_hit_is_from(stash: Database)
     assert {hit.session_id for hit in everywhere.hits} == {SESSION, OTHER}
     assert SESSION in told
     assert OTHER in told
+
+
+def test_a_word_that_other_sessions_are_full_of_is_found_in_this_one(
+    stash: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(search, "QUERY_ROWS_MAX", 5)
+    add(stash, said("one"), result("t1", "needle here"))
+    add(stash, *(result(f"o{n}", f"needle there {n}") for n in range(9)), session=OTHER)
+
+    assert [(hit.session_id, hit.seq) for hit in hits(stash, "needle")] == [(SESSION, 2)]
+
+
+def test_all_words_count_before_rare_ones_however_few_are_looked_at(
+    stash: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(search, "QUERY_CANDIDATES_MAX", 1)
+    add(stash, result("t1", "rare common"), result("t2", "rare"))
+    add(stash, *(result(f"c{n}", f"common {n}") for n in range(9)))
+
+    assert [hit.seq for hit in hits(stash, "rare common")] == [1]
+
+
+def test_a_number_is_not_found_within_a_longer_one(stash: Database):
+    add(stash, result("t1", "markerWord138Here\n" + "x\n" * 99), result("t2", "#138\n" + "x\n" * 9))
+    add(stash, result("t3", "markerWord1138Here" + "\nx" * 9 + "\n#138"))
+
+    assert hits(stash, "markerWord138Here")[0].seq == 1
 
 
 def test_a_text_cannot_pose_as_another_session(stash: Database):

@@ -1,0 +1,124 @@
+"""`lcc context` and `lcc tier`: the picture, the journal behind it, and the way back."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from lcc_sidecar.stash import journal, records
+from lcc_sidecar.stash.database import Database
+from lcc_sidecar.stash.journal import Pass
+from tests.build import Session, lines, numbered, tool_use
+from tests.cli.test_cli import lcc
+
+NOTE = (
+    "[removed: 900 tokens (40 lines) of Bash output; recall 0123456789abcdef01234567"
+    " to get it back]"
+)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    """Return a session file: a file that is still there, an output that is not, a pointer."""
+    source = tmp_path / "a.py"
+    source.write_text(lines(60))
+    told = Session()
+    told.says("please fix it")
+    told.reads("r1", str(source), numbered(lines(60)))
+    told.replies(tool_use("b1", "Bash", command="make"))
+    told.returns("b1", lines(80, "compiled"))
+    told.replies(tool_use("b2", "Bash", command="make again"))
+    told.returns("b2", NOTE)
+    told.chat(4)
+    told.rows[-1]["message"]["usage"] = {"input_tokens": 6, "cache_read_input_tokens": 50_000}
+    path = tmp_path / "11111111-2222-4333-8444-555555555555.jsonl"
+    path.write_bytes(told.data())
+    return path
+
+
+def passed(session_id: str, *passes: Pass) -> None:
+    with closing(Database()) as database, database.writing() as db:
+        for done in passes:
+            journal.note_pass(db, session_id, done)
+            journal.set_tier(db, session_id, done.tier)
+
+
+def test_the_picture_has_every_part_of_the_window_and_no_more(session):
+    ran = lcc("context", str(session), "--window", "100000")
+    assert ran.returncode == 0
+    assert "50k tokens of 100k (50%)" in ran.stdout
+    rows = [line.strip() for line in ran.stdout.splitlines()]
+    cells = "".join(row for row in rows if len(row) == 60 and set(row) <= set("█▓▒░▪▚·"))
+    assert len(cells) == 300
+    assert cells.count("·") == pytest.approx(150, abs=2)
+    assert cells.count("░") == pytest.approx(6, abs=2)
+    assert "results that could go now" in ran.stdout
+    assert "pointers to what went" in ran.stdout
+    assert "Nothing went yet." in ran.stdout
+
+
+def test_what_could_go_is_told_by_tool_and_by_way(session):
+    ran = lcc("context", str(session))
+    bash = next(line.split() for line in ran.stdout.splitlines() if line.startswith(" Bash"))
+    read = next(line.split() for line in ran.stdout.splitlines() if line.startswith(" Read"))
+    assert bash[2:] == [bash[2], "0", bash[2]]  # only the stash holds it
+    assert int(bash[2].replace(",", "")) > 0
+    assert len(read) == 5
+
+
+def test_nothing_is_written_by_looking(session, isolated_home):
+    before = session.read_bytes()
+    lcc("context", str(session))
+    assert session.read_bytes() == before
+    assert not list(Path(os.environ["LCC_SIDECAR_HOME"]).rglob("stash.db"))
+
+
+def test_what_went_is_read_from_the_journal(session):
+    passed(session.stem, Pass("auto", "stashed", "stashed", 180_000, 60_000, 41, 2, 30))
+    told = lcc("context", str(session)).stdout
+    assert "auto" in told
+    assert "180,000" in told
+    assert "60,000" in told
+    assert "tier: stashed" in told
+    assert "Nothing went yet." not in told
+
+
+def test_a_session_that_is_not_there_is_told_in_one_line(isolated_home):
+    ran = lcc("context", "no-such-session", check=2)
+    assert ran.stderr.count("\n") == 1
+    assert "give its whole id" in ran.stderr
+
+
+def test_control_characters_of_a_session_do_not_reach_the_terminal(tmp_path):
+    told = Session()
+    told.says("go")
+    told.replies(tool_use("t1", "mcp__\x1b[31mred\x07", a=1))
+    told.returns("t1", "x" * 3000)
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(told.data())
+    assert "\x1b" not in lcc("context", str(path)).stdout
+
+
+def test_a_tier_is_shown_with_its_passes_and_reset(session):
+    first = Pass("manual", "recoverable", "recoverable", 9000, 8000, 3)
+    passed(session.stem, first, Pass("auto", "stashed", "stashed", 180_000, 60_000, 41))
+    told = lcc("tier", session.stem).stdout
+    assert told.startswith(f"{session.stem}: stashed: ")
+    assert "recoverable: 3 results, 9,000 tokens to 8,000 (manual)" in told
+    assert "stashed: 41 results, 180,000 tokens to 60,000 (auto)" in told
+    assert lcc("tier", session.stem, "--reset").stdout.startswith(f"{session.stem}: recoverable: ")
+    assert lcc("tier", str(session)).stdout.startswith(f"{session.stem}: recoverable: ")
+
+
+def test_a_session_that_nobody_has_seen_has_no_tier(session):
+    assert "no stash is there yet" in lcc("tier", session.stem, check=2).stderr
+    with closing(Database()) as database, database.writing() as db:
+        records.open_session(db, "another")
+    assert "`lcc stash ls` lists those" in lcc("tier", session.stem, check=2).stderr
+
+
+def test_a_pass_that_took_nothing_out_is_not_in_the_journal():
+    passed("s1", Pass("auto", "stashed", "stashed", 10, 10, 0))
+    with closing(Database()) as database, database.reading() as db:
+        assert journal.passes_of(db, "s1") == []
