@@ -35,6 +35,25 @@ def test_the_file_is_read_and_the_environment_comes_before_it(monkeypatch, write
     assert _load()[0] == settings.Settings(5, watch=False)
 
 
+def test_the_stash_has_its_days_its_bytes_and_no_credentials(monkeypatch, write):
+    assert (settings.Settings().stash_days, settings.Settings().stash_credentials) == (30, False)
+    assert settings.Settings().stash_max_bytes == 5_000_000_000
+    write("stash_days = 7\nstash_max_bytes = 2_000_000_000\nstash_credentials = true\n")
+    found = settings.Settings(stash_days=7, stash_max_bytes=2 * 10**9, stash_credentials=True)
+    assert _load()[0] == found
+    monkeypatch.setenv("LCC_SIDECAR_STASH_DAYS", "90")
+    assert _load()[0].stash_days == 90
+
+
+@pytest.mark.parametrize(
+    "text", ["stash_days = 0", "stash_days = 1.5", "stash_days = 99999", "stash_max_bytes = 1000"]
+)
+def test_a_stash_that_could_keep_nothing_is_refused(write, text):
+    write(text)
+    with pytest.raises(SettingsError, match=text.split(" ", maxsplit=1)[0]):
+        _load()
+
+
 def test_an_unknown_key_warns_with_its_name_and_the_known_ones(write):
     write("idle_exit_secs = 60\n")
     found, warnings = _load()

@@ -97,7 +97,7 @@ def export(what: str, folder: str) -> None:
     )
     if damaged:
         raise StashError(
-            f"{tables.count(damaged, 'result')} damaged in the stash and not written; index.jsonl"
+            f"{tables.count(damaged, 'text')} damaged in the stash and not written; index.jsonl"
             " says which"
         )
 
@@ -128,7 +128,7 @@ def purge(
             purging.purge(database, numbers, progress)
     finally:
         database.close()
-    click.echo(f"Removed: {tables.count(plan.bodies, 'result')} of all files of the stash.")
+    click.echo(f"Removed: {tables.count(plan.bodies, 'text')} of all files of the stash.")
 
 
 def _named(database: Database, names: Sequence[str], older_than: float | None) -> list[int]:

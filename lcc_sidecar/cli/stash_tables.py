@@ -23,7 +23,7 @@ def print_sessions(
 ) -> None:
     console = _console()
     names = short_names([row.session_id for row in rows])
-    table = _table("session", "results", "bytes", "packed", "pointers", "oldest", "newest", "live")
+    table = _table("session", "kept", "bytes", "packed", "pointers", "oldest", "newest", "live")
     for row, name in zip(rows, names, strict=True):
         table.add_row(
             Text(name, "bold"),
@@ -55,13 +55,13 @@ def _about(total: Total, settings: Settings, now: float) -> list[Text]:
     bar = ("█" * full, "blue" if share <= 1 else "red"), ("░" * (28 - full), "dim")
     cap = f"  {size(total.used_bytes)} of {size(settings.stash_max_bytes)} ({share:.0%})"
     kept = (
-        f"{count(total.bodies, 'result')}: {size(total.original_bytes)}, packed to"
+        f"{count(total.bodies, 'text')}: {size(total.original_bytes)}, packed to"
         f" {size(total.packed_bytes)}; the oldest is {age(total.oldest, now)} old"
     )
     rule = (
         f"kept for {count(settings.stash_days, 'day')}, and as long as a live session has a pointer"
     )
-    return [Text.assemble(*bar, cap), Text(kept if total.bodies else "no results"), Text(rule)]
+    return [Text.assemble(*bar, cap), Text(kept if total.bodies else "no texts"), Text(rule)]
 
 
 def print_entries(session_id: str, rows: Sequence[EntryRow]) -> None:
@@ -87,8 +87,8 @@ def print_entries(session_id: str, rows: Sequence[EntryRow]) -> None:
 def print_collected(done: Collected, settings: Settings) -> None:
     console = _console()
     went = [
-        (done.old, "result", f"older than {count(settings.stash_days, 'day')}"),
-        (done.too_much, "result", "to make room, the oldest session first"),
+        (done.old, "text", f"older than {count(settings.stash_days, 'day')}"),
+        (done.too_much, "text", "to make room, the oldest session first"),
         (done.sessions, "session", "of which nothing was kept any more"),
     ]
     for number, noun, why in went:
@@ -97,7 +97,7 @@ def print_collected(done: Collected, settings: Settings) -> None:
     if not any(number for number, _, _ in went):
         console.print("Nothing had to go.")
     if done.pointed:
-        stayed = f"{count(done.pointed, 'result')}, {size(done.pointed_bytes)} packed: pointers"
+        stayed = f"{count(done.pointed, 'text')}, {size(done.pointed_bytes)} packed: pointers"
         console.print(Text.assemble(("stayed  ", "yellow"), stayed, " lead there"))
     if done.over_bytes:
         console.print(
@@ -114,7 +114,7 @@ def print_collected(done: Collected, settings: Settings) -> None:
 def print_plan(plan: Purge) -> None:
     console = _console()
     console.print(
-        f"{count(plan.bodies, 'result')} ({size(plan.packed_bytes)} packed)"
+        f"{count(plan.bodies, 'text')} ({size(plan.packed_bytes)} packed)"
         f" of {count(len(plan.sessions), 'session')} will be gone for good."
     )
     if plan.pointers:
@@ -124,7 +124,7 @@ def print_plan(plan: Purge) -> None:
         others = ", ".join(short_names(plan.sharing)[:4])
         more = f" and {len(plan.sharing) - 4} more" if len(plan.sharing) > 4 else ""  # noqa: PLR2004 - as many as named
         console.print(
-            Text(f"{count(plan.shared, 'result')} kept: held also by {plain(others)}{more}.")
+            Text(f"{count(plan.shared, 'text')} kept: held also by {plain(others)}{more}.")
         )
 
 

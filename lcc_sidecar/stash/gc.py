@@ -240,11 +240,13 @@ class _Run:
     ) -> None:
         waiting = deque(bodies)
         while waiting and not is_enough():
-            started = time.monotonic()
             with self.database.writing() as db:
-                while waiting and time.monotonic() < started + STASH_STEP_SECONDS:
+                started = time.monotonic()
+                while waiting:
                     if step(db, waiting[0]):
                         waiting.popleft()
+                    if time.monotonic() > started + STASH_STEP_SECONDS:
+                        break
             pause(started)
 
     def _may_go(self, db: sqlite3.Connection, body: int, bound: float) -> bool:

@@ -6,7 +6,8 @@ is never given twice), its calls' tools and sizes, and nothing that was said or 
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lcc_sidecar.errors import StashError
@@ -14,7 +15,6 @@ from lcc_sidecar.limits import STASH_BUSY_SECONDS, STASH_STEP_SECONDS
 from lcc_sidecar.stash import removal
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.gc import Progress, is_live
-from lcc_sidecar.stash.records import NO_SESSION
 from lcc_sidecar.stash.tidying import give_pages_back, merge_words, pause
 
 
@@ -76,25 +76,28 @@ def purge(database: Database, sessions: Sequence[int], progress: Progress) -> No
 
 
 def _in_steps(database: Database, session: int) -> None:
+    with database.reading() as db:
+        waiting = deque(removal.bodies_of(db, session))
     is_done = False
     while not is_done:
-        started = time.monotonic()
         with database.writing() as db:
-            bodies: Iterable[int] = removal.bodies_of(db, session)
-            is_done = all(_let_go(db, session, body, started) for body in bodies)
-            if is_done and session != NO_SESSION:
-                is_done = _clear(db, session)
+            started = time.monotonic()
+            while waiting:
+                if removal.let_go(db, session, waiting[0]):
+                    waiting.popleft()
+                if time.monotonic() > started + STASH_STEP_SECONDS:
+                    break
+            if not waiting:  # what came meanwhile goes, too
+                waiting.extend(removal.bodies_of(db, session))
+                is_done = not waiting and _clear(db, session)
         pause(started)
 
 
-def _let_go(db: sqlite3.Connection, session: int, body: int, started: float) -> bool:
-    if time.monotonic() > started + STASH_STEP_SECONDS:
-        return False
-    return removal.let_go(db, session, body)
-
-
 def _clear(db: sqlite3.Connection, session: int) -> bool:
-    """Leave of a session that can go on nothing but numbers; of any other one nothing."""
+    """Leave of a session that can go on nothing but numbers, of any other one nothing.
+
+    Return False if that takes another call.
+    """
     row = db.execute(
         "SELECT transcript_path, seen_at FROM sessions WHERE n = ?", (session,)
     ).fetchone()

@@ -171,6 +171,6 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 AnyOrder.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=30, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestAnyOrder: Any = AnyOrder.TestCase

@@ -122,3 +122,12 @@ def test_a_reader_that_does_not_end_is_told(
     purge.purge(database, [1], lambda *_: None)
     other.close()
     assert b"needle" not in file_bytes(database)
+
+
+def test_a_purge_ends_however_short_its_steps_are(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purge, "STASH_STEP_SECONDS", 1e-9)
+    hold(database, "a", [f"text {number}" for number in range(30)])
+    purged(database, "a")
+    assert set(states(database, "a")) == {"collected"}
