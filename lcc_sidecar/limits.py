@@ -90,7 +90,7 @@ SIDECAR_LOG_MAX_BYTES = 256 * 1024  # some hundred reports; then one older file 
 # --- sessions the sidecar follows ---
 SESSIONS_MAX = 16  # people work in a handful at a time; the rest is read again when it comes back
 INDEXED_ROWS_MAX = 200_000  # over all sessions; some 450 bytes each, about 90 MB
-READ_CHUNK_BYTES = 4 * 1024 * 1024  # read at a time; more brings no speed and holds more memory
+READ_CHUNK_BYTES = 1024 * 1024  # read at a time; more brings no speed and holds more memory
 LINE_MAX_BYTES = 256 * 1024 * 1024  # a longer line is no row; it is passed over
 ANCHOR_BYTES = 4096  # at both ends of what was read: tells a grown file from a replaced one
 SETTLE_SECONDS = 10.0  # after a nudge the file is looked at until it was quiet for so long (FR-077)

@@ -27,7 +27,9 @@ COMMANDS = [
 
 
 def options_of(command: click.Command) -> set[str]:
-    return {name for parameter in command.params for name in parameter.opts}
+    below = command.commands.values() if isinstance(command, click.Group) else ()
+    own = {n for option in command.params for n in (*option.opts, *option.secondary_opts)}
+    return own.union(*map(options_of, below))
 
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("lcc ")])
@@ -120,8 +122,9 @@ def test_the_receipt_of_the_readme_is_what_is_printed(tmp_path: Path):
 def test_the_pointers_of_the_readme_are_notes():
     pointers = re.findall(r"^\[removed: .*\]$", README, re.MULTILINE)
 
-    assert len(pointers) == 2
+    assert len(pointers) == 3
     assert all(map(notes.is_note, pointers))
+    assert {notes.way_back(pointer) for pointer in pointers} == {"file", "stash"}
 
 
 def test_the_live_receipt_of_the_readme_is_what_is_shown():

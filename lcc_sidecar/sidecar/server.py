@@ -195,7 +195,9 @@ class Server:
 
     def _recall(self, request: Recall) -> Reply:
         """Stash what a session has gained: whoever is about to recall reads the stash itself."""
-        session = self._session_of(HookInput(decode_as(request.payload, _Named).session))
+        named = decode_as(request.payload, _Named).session
+        known = (session for session in self._sessions.all() if session.session_id == named)
+        session = next(known, None) or self._session_of(HookInput(named))
         if session is not None:
             self._stashing.see(session, time.monotonic() + SEE_SECONDS)
         return {}

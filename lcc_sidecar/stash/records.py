@@ -12,6 +12,7 @@ from typing import Literal
 
 from lcc_sidecar.limits import STASH_TARGET_MAX_CHARS
 from lcc_sidecar.stash import objects
+from lcc_sidecar.stash.content import text_of
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.words import words_of
 
@@ -100,7 +101,7 @@ def _known(db: sqlite3.Connection, session: int, entry: Entry) -> int | None:
 def _insert(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> None:
     body = entry.body
     is_kept = body.is_fit and not entry.is_withheld
-    text = body.text if body.kind == "text" else ""
+    text = text_of(body.data, body.kind)
     is_indexed = is_kept and entry.is_indexed
     made = db.execute(
         "INSERT INTO entries(session, seq, kind, state, object, xxh3, tool_use_id, tool, target,"
@@ -177,7 +178,7 @@ def unindex(
 
 def _indexed(session: int, target: str | None, body: Body) -> tuple[str, str]:
     """Return a row of the index: it stores no text, so to delete one is to say it again."""
-    text = body.text if body.kind == "text" else ""
+    text = text_of(body.data, body.kind)
     return session_term(session), " ".join(words_of(f"{target or ''}\n{text}"))
 
 

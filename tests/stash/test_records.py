@@ -174,6 +174,9 @@ def test_half_an_emoji_and_a_result_with_an_image_come_through_whole(
     rows = held(database)
     assert rows[0][-1] == "\ud83d cut"
     assert json.loads(rows[1][-1]) == [{"type": "text", "text": "x"}, image]
+    with database.reading() as db:
+        (chars,) = db.execute("SELECT chars FROM entries WHERE tool_use_id = 't2'").fetchone()
+    assert chars == 1
 
 
 def test_a_deadline_leaves_the_rest_for_the_next_time(database: Database, tmp_path: Path) -> None:
