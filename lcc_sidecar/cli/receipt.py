@@ -15,7 +15,7 @@ _ROWS = 7
 _WHAT = 32
 _NUMBERS = (
     *("calls", "characters", "after", "keep_result"),
-    *("results", "tokens", "evidence", "could go", "proven", "by the stash"),
+    *("results", "tokens", "before", "evidence", "could go", "proven", "by the stash"),
 )
 _PROOFS = {"disk": "proven on disk", "transcript_proxy": "by the transcript alone"}
 
