@@ -20,9 +20,10 @@ from lcc_sidecar.elision import Elision
 from lcc_sidecar.errors import StashError, TranscriptError, TranscriptFitError, UsageError
 from lcc_sidecar.options import Options, Provider, RulesMode, check
 from lcc_sidecar.policy import readonly_commands
+from lcc_sidecar.request_log.by_hand import Told, logged
 from lcc_sidecar.stashing import stasher_by_hand
 from lcc_sidecar.transcript import messages_json
-from lcc_sidecar.transcript.files import decode_json, parse_document
+from lcc_sidecar.transcript.files import MessagesDocument, decode_json, parse_document
 from lcc_sidecar.transcript.model import Message, Transcript
 from lcc_sidecar.transcript.tokens import Method
 from lcc_sidecar.verify import elided, lossless, recoverable, stashed
@@ -136,7 +137,12 @@ def compact_transcript(request: TranscriptCompactionRequest) -> TranscriptCompac
     TranscriptFitError where a judge could not be shown the conversation, UsageError for options
     that cannot be honoured, StashError where the mode has no stash to use.
     """
-    options = request.options()
+    with logged("api") as told:
+        return _compact(request, told)
+
+
+def _compact(request: TranscriptCompactionRequest, told: Told) -> TranscriptCompactionResult:
+    options = told.options = request.options()
     client = request.client
     if options.is_judged and client is not None and not callable(getattr(client, "evaluate", None)):
         raise UsageError("client is no judge: give an object with evaluate(state, questions)")
@@ -146,9 +152,11 @@ def compact_transcript(request: TranscriptCompactionRequest) -> TranscriptCompac
     given = _encoded(request.payload)
     try:
         transcript = messages_json.parse_messages(decode_json(given))
+        told.document = MessagesDocument(given, transcript)
         check(options)
         with nullcontext(stasher) if stasher is not None else stasher_by_hand(options) as stash:
             done = compaction.compact(transcript, options, client=client, stasher=stash)
+            told.done = done
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None
     return TranscriptCompactionResult(

@@ -4,7 +4,6 @@ The order is the whole point: protect, claim, prove, dedupe, stash, apply, verif
 right before the result is handed out. The CLI, the sidecar and the Python API all call `compact`.
 """
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +25,7 @@ from lcc_sidecar.proof.files import Refused
 from lcc_sidecar.proof.stash import Stasher
 from lcc_sidecar.report import Outcome, build_report
 from lcc_sidecar.stashing import UNAVAILABLE, for_the_stash, put_away
+from lcc_sidecar.stopwatch import Stopwatch
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.verify.pairs import verify_pairs
 from lcc_sidecar.verify.registry import VERIFIERS
@@ -67,75 +67,89 @@ def compact(
     returns `{"answers": {id: {"type": "noul", "noul": 0..1}}}`.
     Raise UsageError for options that cannot be honoured, TranscriptFitError for a conversation that
     a judge could not see. A verifier that finds a violation, or fails, makes the pass keep all.
+    The report's `stages_ms` say where the time went; `latency_ms` is all of it but the report's.
     """
     check(options)
     if stasher is None and options.needs_stash:
         raise UsageError(
             f"mode {options.contract} needs a stash to put results into: give a stasher"
         )
-    started = time.perf_counter()
+    watch = Stopwatch()
     protection = protect(transcript, options.question, options.preserve_recent)
     if options.elision is not None:
-        outcome = _elided(transcript, options.elision, options, stasher)
+        outcome = _elided(transcript, options.elision, options, stasher, watch)
     elif options.is_judged:
-        outcome = _judged(transcript, protection, options, client, progress)
+        outcome = _judged(transcript, protection, options, client, progress, watch)
     elif options.rules_mode == "lossy":
-        outcome = _lossy(transcript, protection, options)
+        outcome = _lossy(transcript, protection, options, watch)
     else:
-        outcome = _proven(transcript, protection, options, progress, stasher)
+        outcome = _proven(transcript, protection, options, progress, stasher, watch)
     final = _applied(transcript, outcome.decisions)
-    report = build_report(
-        transcript, final, replace(outcome, latency_s=time.perf_counter() - started), options
-    )
+    report = build_report(transcript, final, replace(outcome, latency_s=watch.total_s), options)
+    watch.charge("report")
+    report["stages_ms"] = watch.milliseconds()
     return Compaction(final, outcome.decisions, report)
 
 
-def _proven(
+def _proven(  # noqa: PLR0913, PLR0917 - all that a pass has
     transcript: Transcript,
     protection: Protection,
     options: Options,
     progress: Progress | None,
     stasher: Stasher | None,
+    watch: Stopwatch,
 ) -> Outcome:
     """Decide by the lossless, the recoverable or the stashed rules: every removal has a proof."""
-    replaced, proofs = _replacements(transcript, protection, options, progress)
+    replaced, proofs = _replacements(transcript, protection, options, progress, watch)
     if options.rules_mode == "stashed":
         replaced |= for_the_stash(transcript, replaced, options)
     decisions = _with_dedupes(transcript, protection, replaced, options)
+    watch.charge("decide")
     if stasher is not None:
         decisions = put_away(transcript, decisions, stasher, options)
+        watch.charge("stash")
 
     def violations(compacted: Transcript) -> list[str]:
         return VERIFIERS[options.rules_mode](
             transcript, compacted, allow_command_pointers=options.allow_command_pointers
         )
 
-    outcome = _verified(transcript, decisions, violations, options.rules_mode)
+    outcome = _verified(transcript, decisions, violations, options.rules_mode, watch)
     outcome = replace(outcome, unstashed=sum(d.reason == UNAVAILABLE for d in decisions))
     if outcome.violations:
         return outcome
-    return replace(outcome, decisions=_proven_again(outcome.decisions, proofs))
+    outcome = replace(outcome, decisions=_proven_again(outcome.decisions, proofs))
+    watch.charge("prove")
+    return outcome
 
 
 def _elided(
-    transcript: Transcript, elision: Elision, options: Options, stasher: Stasher | None
+    transcript: Transcript,
+    elision: Elision,
+    options: Options,
+    stasher: Stasher | None,
+    watch: Stopwatch,
 ) -> Outcome:
     """Decide by the second specification: old results leave a marker, evidence within limits."""
     found = planned(transcript, elision, options)
     nothing_pinned = replace(protect(transcript, "", 0), pinned={})  # a plan names its own pins
+    watch.charge("decide")
     decided = carried_out(found, elision, stasher)
+    watch.charge("stash")
     decisions = _listed(transcript, nothing_pinned, decided, NO_RESULT)
 
     def violations(compacted: Transcript) -> list[str]:
         return VERIFIERS["elide"](transcript, compacted, allow_command_pointers=False)
 
-    outcome = _verified(transcript, decisions, violations, "elide")
+    outcome = _verified(transcript, decisions, violations, "elide", watch)
     standing = options.standing if outcome.violations else standing_after(found, decided)
     unstashed = sum(d.reason == UNAVAILABLE for d in decisions)
     return replace(outcome, unstashed=unstashed, elided=replace(found, standing=standing))
 
 
-def _lossy(transcript: Transcript, protection: Protection, options: Options) -> Outcome:
+def _lossy(
+    transcript: Transcript, protection: Protection, options: Options, watch: Stopwatch
+) -> Outcome:
     """Decide by the experimental rules, which prove nothing; only unpinned pairs may change."""
     decided = lossy_decisions(transcript, protection, options.question)
     decisions = _listed(transcript, protection, decided, "kept_default")
@@ -143,15 +157,16 @@ def _lossy(transcript: Transcript, protection: Protection, options: Options) -> 
     def violations(compacted: Transcript) -> list[str]:
         return verify_pairs(transcript, compacted, decided.keys())
 
-    return _verified(transcript, decisions, violations, "lossy")
+    return _verified(transcript, decisions, violations, "lossy", watch)
 
 
-def _judged(
+def _judged(  # noqa: PLR0913, PLR0917 - as above
     transcript: Transcript,
     protection: Protection,
     options: Options,
     client: Any,
     progress: Progress | None,
+    watch: Stopwatch,
 ) -> Outcome:
     """Decide by a judge's answers; a call that was not judged is kept."""
     pairs = {
@@ -172,11 +187,16 @@ def _judged(
     def violations(compacted: Transcript) -> list[str]:
         return verify_pairs(transcript, compacted, found.scores.keys())
 
-    return replace(_verified(transcript, decisions, violations, "judged"), judgement=found)
+    verified = _verified(transcript, decisions, violations, "judged", watch)
+    return replace(verified, judgement=found)
 
 
 def _replacements(
-    transcript: Transcript, protection: Protection, options: Options, progress: Progress | None
+    transcript: Transcript,
+    protection: Protection,
+    options: Options,
+    progress: Progress | None,
+    watch: Stopwatch,
 ) -> tuple[dict[str, Decision], dict[str, DiskProof]]:
     """Return what the recoverable rules decide on each unpinned call, and the proofs behind it."""
     if options.rules_mode == "lossless":
@@ -185,6 +205,7 @@ def _replacements(
     verdicts = claims(
         transcript, protection, Rules(options.uses_disk, options.allow_command_pointers)
     )
+    watch.charge("decide")
     disk = Disk()
     decisions: dict[str, Decision] = {}
     proofs: dict[str, DiskProof] = {}
@@ -198,6 +219,7 @@ def _replacements(
         decisions[call_id] = _decide(call_id, verdict, proof, sizes[call_id], options)
         if isinstance(proof, DiskProof):
             proofs[call_id] = proof
+    watch.charge("prove")
     return decisions, proofs
 
 
@@ -274,12 +296,15 @@ def _verified(
     decisions: tuple[Decision, ...],
     violations_of: Callable[[Transcript], list[str]],
     contract: str,
+    watch: Stopwatch,
 ) -> Outcome:
     """Hold the pass to its contract; on any violation every result is kept."""
+    watch.charge("decide")
     try:
         violations = violations_of(_applied(transcript, decisions))
     except Exception as error:  # noqa: BLE001 - a checker that fails has not passed the result
         violations = [f"the verifier failed: {type(error).__name__}"]
+    watch.charge("verify")
     if violations:
         reason = f"{contract}_verification_failed"
         decisions = tuple(Decision(d.id, "keep", reason) if d.is_removal else d for d in decisions)

@@ -8,6 +8,7 @@ LccError
 ├── InstallError         a step of the installation that failed
 ├── JudgeError           a judge's request that brought no answer; never leaves the pass
 ├── StashError           the stash cannot be read or written
+├── RequestLogError      the request log cannot be read or written
 ├── LiveCompactionError  a live conversation that has to be left to the client's own summary
 └── SidecarError         the sidecar did not answer as agreed
     └── SidecarUnreachableError   nobody answers on the socket
@@ -36,6 +37,10 @@ class JudgeError(LccError):
 
 class StashError(LccError):
     """The stash cannot be used, or does not hold what it should; the message names the place."""
+
+
+class RequestLogError(LccError):
+    """The request log cannot be used; the message names the place. Never leaves a pass."""
 
 
 class SettingsError(LccError):

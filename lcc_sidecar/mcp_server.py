@@ -35,6 +35,8 @@ from lcc_sidecar.limits import (
 )
 from lcc_sidecar.options import Options, Provider, RulesMode, check
 from lcc_sidecar.output import to_json
+from lcc_sidecar.request_log import recalls
+from lcc_sidecar.request_log.by_hand import logged
 from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.freshen import freshen
 from lcc_sidecar.stash.recall import Hits, Recalled, Request, answer
@@ -180,7 +182,6 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
     Give `transcript` or `path`. The answer names the file with the compacted transcript (the same
     shape) and the file with the report, and sums the report up.
     """
-    document = _document(transcript, path)
     options = Options(
         question=question,
         provider=cast("Provider", provider),
@@ -200,11 +201,14 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
         model=model,
         jev_model=jev_model,
     )
-    check(options)
-    session_id = session_id_of(path, document) if path else None
-    with stasher_by_hand(options, session_id) as stash:
-        done = compact(document.transcript, options, stasher=stash)
-    kept = keep(carried_out(document, done), done)
+    with logged("mcp") as told:
+        told.options = options
+        document = told.document = _document(transcript, path)
+        check(options)
+        told.session_id = session_id_of(path, document) if path else None
+        with stasher_by_hand(options, told.session_id) as stash:
+            done = told.done = compact(document.transcript, options, stasher=stash)
+        kept = keep(carried_out(document, done), done)
     return {"transcript": kept.transcript, "report": kept.report, **_summary(done.report)}
 
 
@@ -274,7 +278,9 @@ def recall(  # noqa: PLR0913, PLR0917 - one parameter a way to name a thing
         if session is not None and needs_session:
             freshen(session)
         scope = session if needs_session else session_id
-        found = answer(View(), Request(id, seq, tool_use_id, query, scope, lines))
+        asked = Request(id, seq, tool_use_id, query, scope, lines)
+        found = answer(View(), asked)
+        recalls.note(found, asked, "mcp")
     except LccError as error:
         raise ToolError(str(error)) from None
     if isinstance(found, Hits):

@@ -16,6 +16,7 @@ from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.options import Options, check
 from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
+from lcc_sidecar.request_log.by_hand import Told, logged
 from lcc_sidecar.stashing import stasher_by_hand
 from lcc_sidecar.transcript.files import load_document, session_id_of
 
@@ -106,22 +107,36 @@ def compact(  # noqa: PLR0913 - one parameter an option
     root = os.path.abspath(workspace_root) if workspace_root else None
     elision = take_elision(context, others)
     options = Options(workspace_root=root, disk_check=not no_disk_check, elision=elision, **others)
+    with logged("cli", rehearse=dry_run) as told:
+        told.options = options
+        _compact(file, options, told, output=output, report=report, dry_run=dry_run)
+
+
+def _compact(  # noqa: PLR0913 - as many as there are files
+    file: str,
+    options: Options,
+    told: Told,
+    *,
+    output: str | None,
+    report: str | None,
+    dry_run: bool,
+) -> None:
     check(options)
     check_targets(file, {"-o": output, "-r": report})
     if not (output or dry_run) and sys.stdout.isatty():
         raise UsageError(
             "the transcript would fill the terminal: name a file with -o, or --dry-run"
         )
-    document = load_document(file)
+    document = told.document = load_document(file)
     if document.damaged:
         count = f"{document.damaged} damaged line{'s' if document.damaged > 1 else ''}"
         click.echo(f"lcc: {file}: {count} could not be read and stay as they are", err=True)
-    session_id = session_id_of(file, document)
+    session_id = told.session_id = session_id_of(file, document)
     with (
         progress_bar() as progress,
         stasher_by_hand(options, session_id, rehearse=dry_run) as stash,
     ):
-        done = run_pass(document.transcript, options, progress, stasher=stash)
+        done = told.done = run_pass(document.transcript, options, progress, stasher=stash)
     if not dry_run:
         compacted = carried_out(document, done)
         if output:

@@ -19,9 +19,11 @@ from lcc_sidecar.journalling import as_pass
 from lcc_sidecar.options import Options, RulesMode, check
 from lcc_sidecar.output import check_targets, to_json, write_whole
 from lcc_sidecar.proof.session_stash import SessionStash
+from lcc_sidecar.request_log.by_hand import Told, logged
 from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.journal import Tier
+from lcc_sidecar.transcript.files import session_id_of
 from lcc_sidecar.transcript.finding import find_session
 
 
@@ -70,23 +72,36 @@ def fork(  # noqa: PLR0913 - one parameter an option
         workspace_root=root,
         stash_credentials=stash_credentials,
     )
+    with logged("fork") as told:
+        told.options, told.document = options, original.document
+        session_id, copy = _fork(original, options, told, report)
+    click.echo(_how_to_open(original, session_id, copy))
+    _warn(original)
+
+
+def _fork(original: Original, options: Options, told: Told, report: str | None) -> tuple[str, str]:
+    """Make the copy; return its id and its path."""
     check(options)
-    session_id = str(uuid.uuid4())
+    rules_mode = options.rules_mode
+    session_id = told.session_id = str(uuid.uuid4())
+    told.source_id = session_id_of(original.path, original.document)
     copy = copy_path(original, session_id)
     with _stash_of(rules_mode) as database:
         stash = SessionStash(database, session_id, copy) if database else None
         with progress_bar() as progress:
             done = run_pass(original.document.transcript, options, progress, stasher=stash)
-        print_receipt(done.report, title=f"fork of {os.path.basename(path)}")
+        told.done = done
+        print_receipt(done.report, title=f"fork of {os.path.basename(original.path)}")
         if report:
             write_whole(report, to_json(done.report))
         if not done.notes and not done.dropped:
+            told.outcome = "nothing_to_prune"
             raise LccError("nothing can go, so no copy was made; the session stays as it is")
         write_copy(original, done, copy)
         if database:
             _note(database, session_id, done, rules_mode)
-    click.echo(_how_to_open(original, session_id, copy))
-    _warn(original)
+            told.tier = _tier(rules_mode)
+    return session_id, copy
 
 
 @contextmanager
@@ -105,10 +120,14 @@ def _stash_of(rules_mode: RulesMode) -> Iterator[Database | None]:
 
 def _note(database: Database, session_id: str, done: Compaction, rules_mode: RulesMode) -> None:
     """Record the pass as the copy's first one; what went so far is not argued about again."""
-    tier: Tier = "stashed" if rules_mode == "stashed" else "recoverable"
+    tier = _tier(rules_mode)
     with database.writing() as db:
         journal.note_pass(db, session_id, as_pass(done, "fork", rules_mode, tier))
         journal.set_tier(db, session_id, tier)
+
+
+def _tier(rules_mode: RulesMode) -> Tier:
+    return "stashed" if rules_mode == "stashed" else "recoverable"
 
 
 def _there(folder: str | None) -> str | None:

@@ -16,6 +16,7 @@ import click
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.limits import RECALL_ID_DIGITS
 from lcc_sidecar.output import write_stdout, write_whole
+from lcc_sidecar.request_log import recalls
 from lcc_sidecar.stash.freshen import freshen
 from lcc_sidecar.stash.recall import Hits, Recalled, Request, answer
 from lcc_sidecar.stash.telling import safe, title, told_hits
@@ -60,6 +61,7 @@ def recall(  # noqa: PLR0913 - one parameter an option
     if asked.session_id and (asked.seq or asked.query):
         freshen(asked.session_id)
     found = answer(View(), asked)
+    recalls.note(found, asked, "cli")
     if as_json:
         write_stdout(json.dumps(_as_json(found), indent=1).encode() + b"\n")
     elif isinstance(found, Hits):

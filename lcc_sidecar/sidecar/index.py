@@ -33,6 +33,7 @@ class IndexedRow(msgspec.Struct, frozen=True, gc=False):
     is_meta: bool
     is_sidechain: bool
     is_command_output: bool
+    is_foreign: bool  # copied from another session, whose id it carries (FR-056)
     kinds: tuple[str, ...]  # of the blocks in its message; a string counts as one text
 
     @property
@@ -58,6 +59,7 @@ class _Head(msgspec.Struct, rename="camel", gc=False):
     subtype: str | None = None
     uuid: str | None = None
     parent_uuid: str | None = None
+    session_id: str | None = None
     is_meta: bool | None = None
     is_sidechain: bool | None = None
     message: _InnerHead | None = None
@@ -196,6 +198,7 @@ class SessionIndex:
             is_meta=head.is_meta is True,
             is_sidechain=head.is_sidechain is True,
             is_command_output=head.type == "system" and head.subtype == "local_command",
+            is_foreign=head.session_id not in (None, self.session_id),
             kinds=self._kinds(head.message.content if head.message else None),
         )
         if row.type == "queue-operation":

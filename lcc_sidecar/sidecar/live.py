@@ -14,9 +14,11 @@ import msgspec
 
 from lcc_sidecar.errors import LiveCompactionError, UsageError
 from lcc_sidecar.limits import (
+    ENVELOPE_BYTES,
     FILE_BEHIND_POLL_SECONDS,
     FILE_BEHIND_SECONDS,
     LEAST_SHARE_PERCENT,
+    REPLY_MAX_BYTES,
     SESSION_ID_MAX_CHARS,
 )
 from lcc_sidecar.sidecar import receipts
@@ -32,8 +34,10 @@ from lcc_sidecar.sidecar.live_rows import (
     read_rows,
     to_transcript,
 )
+from lcc_sidecar.sidecar.logged import Seen, log_answer
 from lcc_sidecar.sidecar.media import media_notes
 from lcc_sidecar.sidecar.newest import read_newest
+from lcc_sidecar.sidecar.requests import encode_reply
 from lcc_sidecar.sidecar.stashing import Hold, Stashing
 from lcc_sidecar.sidecar.tiers import NOTHING, Fill, Taken, Usage, fill, ladder
 from lcc_sidecar.transcript.model import Transcript
@@ -95,15 +99,27 @@ def answer(
     The outcome is `replaced` (with `notes`, `carry` and token counts), `too_little`,
     `nothing_to_prune` or `fell_back` (with a `reason`); each has a one-line `receipt`.
     """
-    started = time.perf_counter()
+    seen = Seen(time.perf_counter())
+    reply = _answer(request, session, stashing, seen)
+    log_answer(seen, reply)
+    return reply
+
+
+def _answer(
+    request: dict[str, Any], session: SessionIndex | None, stashing: Stashing | None, seen: Seen
+) -> Reply:
+    """Return the reply; `seen` has then, for the request log, how far it came."""
     try:
         asked = msgspec.convert({k: v for k, v in request.items() if k != "rows"}, Asked)
-        rows = read_rows(request.get("rows"))
+        seen.session_id, seen.trigger = asked.agent_id or asked.session_id, asked.trigger
+        rows = seen.rows = read_rows(request.get("rows"))
         options = read_options(asked.options)
-        hold = stashing.hold(asked.agent_id or asked.session_id) if stashing else None
-        index = _index_for(asked, session)
+        seen.mode, seen.cwd = options.mode, asked.cwd
+        hold = stashing.hold(seen.session_id) if stashing else None
+        index = seen.index = _index_for(asked, session)
         frame = _framed_once_written(rows, index, asked, hold)
         made = _by_tier(frame, fill(asked.usage, index), asked, options, hold)
+        seen.before, seen.after, seen.taken = made.before, made.after, made.taken
     except msgspec.ValidationError:
         return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
@@ -116,7 +132,9 @@ def answer(
         return _too_little("nothing_to_prune", made.share)
     if made.share < options.least_share:
         return _too_little("too_little", made.share)
-    reply = made.reply(time.perf_counter() - started)
+    reply = made.reply(time.perf_counter() - seen.started)
+    if len(encode_reply(reply)) > REPLY_MAX_BYTES - ENVELOPE_BYTES:
+        return _fell_back("too_much", "there is too much to carry along")
     if hold:
         done = made.taken.as_pass(asked.trigger, *made.tokens, len(made.notes))
         hold.note_pass(done, made.taken.decided_through)
@@ -263,11 +281,6 @@ def _too_little(outcome: str, share: float) -> Reply:
     """
     reason = receipts.too_little(share)
     return {"ok": True, "outcome": outcome, "receipt": receipts.summary(reason), "reason": reason}
-
-
-def too_much() -> Reply:
-    """Return the reply where an answer would be more than the client takes."""
-    return _fell_back("too_much", "there is too much to carry along")
 
 
 def _fell_back(reason: str, message: str) -> Reply:

@@ -14,7 +14,6 @@ from lcc_sidecar.errors import LccError, SidecarError
 from lcc_sidecar.limits import (
     CONNECTIONS_MAX,
     DRAIN_SECONDS,
-    ENVELOPE_BYTES,
     FIRST_BYTES_SECONDS,
     HEADER_BYTES,
     LEAVE_SECONDS,
@@ -187,8 +186,6 @@ class Server:
             except OSError:  # gone since it was found
                 return live.answer(asked, None, self._stashing)
             answer = live.answer(asked, session, self._stashing)
-        if len(encode_reply(answer)) > REPLY_MAX_BYTES - ENVELOPE_BYTES:
-            return live.too_much()
         if answer["outcome"] == "replaced":
             self._stashing.answered(session.session_id, answer)
         return answer

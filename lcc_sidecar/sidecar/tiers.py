@@ -7,7 +7,7 @@ runs, with everything recallable. Where a session has come to, it stays (second 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -49,7 +49,10 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a pass took out: notes by tool_use_id, and what the journal wants to know of it."""
+    """What a pass took out: notes by tool_use_id, and what the journal wants to know of it.
+
+    `reports` are those of its steps, in order; the aggressive tier takes two.
+    """
 
     mode: str
     notes: Mapping[str, str]
@@ -57,6 +60,7 @@ class Taken:
     evidence: int = 0
     cutoff: int | None = None
     decided_through: str | None = None
+    reports: tuple[dict[str, Any], ...] = ()
 
     def as_pass(self, trigger: str, before: int, after: int, elided: int) -> Pass:
         """Return it as the journal records it; tokens before and after, results elided in all."""
@@ -83,7 +87,8 @@ class Step:
             mode: RulesMode = "recoverable" if self.mode == "aggressive" else self.mode
             options = Options(question=question, rules_mode=mode, workspace_root=cwd)
             done = self._run(transcript, options)
-            transcript, found = done.transcript, replace(found, notes=done.notes)
+            found = replace(found, notes=done.notes, reports=(done.report,))
+            transcript = done.transcript
         if self.mode in ("elide", "aggressive"):
             done = self._run(transcript, self._eliding(transcript))
             told = done.report["elision"]
@@ -93,6 +98,7 @@ class Step:
                 evidence=told["evidence_protected"],
                 cutoff=told["cutoff"],
                 decided_through=told["decided_through"],
+                reports=(*found.reports, done.report),
             )
         return found
 
@@ -136,10 +142,10 @@ def fill(usage: Usage | None, session: SessionIndex) -> Fill:
     """Return how full the window is: as the client says, else as the last request was billed."""
     tokens = usage.tokens if usage else None
     window = usage.window if usage else None
-    return Fill(tokens or _billed(session), window or USUAL_WINDOW_TOKENS)
+    return Fill(tokens or billed(session), window or USUAL_WINDOW_TOKENS)
 
 
-def _billed(session: SessionIndex) -> int | None:
+def billed(session: SessionIndex) -> int | None:
     """Return the tokens of the newest request, as the session file has them."""
     for row in reversed(session.rows.values()):
         if row.type == "assistant" and not row.is_sidechain:

@@ -122,6 +122,15 @@ def by_call(db: sqlite3.Connection, tool_use_id: str, session_id: str | None) ->
     return Found(*rows[0])
 
 
+def pointed_at(db: sqlite3.Connection, body_id: str) -> bool:
+    """Return whether a pointer of any session leads to the body with this id, 64 hex digits."""
+    row = db.execute(
+        "SELECT 1 FROM pointers JOIN objects ON objects.n = pointers.object WHERE objects.id = ?",
+        (bytes.fromhex(body_id),),
+    ).fetchone()
+    return row is not None
+
+
 def session_number(db: sqlite3.Connection, session_id: str | None) -> int:
     """Return the number of a session that is known. Raise NoSessionError."""
     if session_id is None:

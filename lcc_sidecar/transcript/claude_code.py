@@ -41,6 +41,15 @@ class SessionFile:
         rows = (decode_row(line) for line in reversed(self.lines))
         return next((row.session_id for row in rows if row and row.session_id), None)
 
+    def own(self, session_id: str | None) -> Transcript:
+        """Return what of the live conversation was not copied from another session (FR-056)."""
+        mark = f'"sessionId":"{session_id}"'.encode()
+        if all(mark in self.lines[number] for number in self.live):
+            return self.transcript
+        rows = (decode_row(self.lines[number]) for number in self.live)
+        own = (row for row in rows if row and row.session_id in (None, session_id))
+        return Transcript(tuple(_messages(own)), joined_roles=_JOINED)
+
     def render(self, notes: Mapping[str, str], dropped: Collection[str] = ()) -> bytes:
         """Return the file with these results replaced and these calls and results taken out.
 

@@ -1,0 +1,185 @@
+"""The request log's files: one line appended at a time, whole, private, capped.
+
+Several processes append at once, and nobody keeps a file open. Where the log cannot be written, the
+first failure of a process is told and nothing else changes. Off, nothing here opens a file.
+"""
+
+import contextlib
+import logging
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lcc_sidecar.errors import RequestLogError
+from lcc_sidecar.limits import (
+    REQUEST_LINE_MAX_BYTES,
+    REQUEST_LOG_FILES_MAX,
+    REQUEST_LOG_MAX_BYTES,
+    REQUEST_LOG_POLL_SECONDS,
+    REQUEST_LOG_WAIT_SECONDS,
+)
+from lcc_sidecar.near import lock
+from lcc_sidecar.paths import is_private, make_private
+from lcc_sidecar.request_log.entry import Entry, encoded
+from lcc_sidecar.request_log.marker import folder, is_on
+
+Warn = Callable[[RequestLogError], None]
+_NUMBERED = re.compile(r"log(?:\.(\d{1,4}))?\.jsonl")
+_told = False  # a failure, in this process
+
+
+def append(make: Callable[[], Entry | None], warn: Warn | None = None) -> None:
+    """Append the entry that `make` returns, if it does and the log is on. Never raise.
+
+    The first failure in this process goes to `warn`, else to the logger `lcc_sidecar`, which says
+    it on standard error unless the program has other plans.
+    """
+    global _told  # noqa: PLW0603 - once in a process, whoever appends
+    if not is_on():
+        return
+    try:
+        entry = make()
+        if entry is not None:
+            append_line(encoded(entry))
+    except Exception as error:  # noqa: BLE001 - no pass may suffer from what is told about it
+        if _told:
+            return
+        _told = True
+        with contextlib.suppress(Exception):
+            (warn or _warn)(_as_told(error))
+
+
+def append_line(line: bytes) -> None:
+    """Append a line with its end, whole or not at all.
+
+    Raise OSError, RequestLogError if that cannot be done.
+    """
+    if len(line) > REQUEST_LINE_MAX_BYTES:
+        raise RequestLogError(f"a line of {len(line)} bytes is too long for the request log")
+    if not make_private(folder()):
+        raise RequestLogError(f"{folder()} is not this user's alone: mend or remove it")
+    with alone() as is_alone:
+        if is_alone:
+            _make_room(len(line))
+        descriptor = _opened(newest())
+        try:
+            size = os.fstat(descriptor).st_size
+            torn = is_alone and _is_torn(descriptor, size)
+            _write(descriptor, (b"\n" if torn else b"") + line, size if is_alone else None)
+        finally:
+            os.close(descriptor)
+
+
+def newest() -> Path:
+    """Return the file that lines are appended to."""
+    return Path(folder(), "log.jsonl")
+
+
+def files() -> list[Path]:
+    """Return the log's files that are there, the oldest first; `log.7.jsonl` is older than 6.
+
+    Nothing of a folder that others can enter is read.
+    """
+    if not is_private(folder()):
+        return []
+    found = [(int(m[1] or 0), m[0]) for m in map(_NUMBERED.fullmatch, os.listdir(folder())) if m]
+    return [Path(folder(), name) for _, name in sorted(found, reverse=True)]
+
+
+def lines() -> Iterator[bytes]:
+    """Yield every line of the log, the oldest first, without its end; none that is empty.
+
+    Raise RequestLogError if a file cannot be read.
+    """
+    for path in files():
+        try:
+            with os.fdopen(os.open(path, os.O_RDONLY | _NO_TRICKS), "rb") as file:
+                yield from (line.rstrip(b"\n") for line in file if line.strip())
+        except FileNotFoundError:
+            continue  # a purge
+        except OSError as error:
+            raise RequestLogError(f"{path} cannot be read: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[bool]:
+    """Hold the others off; give False where that cannot be had in time.
+
+    A line that is appended then is whole all the same: nothing but a full file's turn, and mending
+    what a full disk has cut, has to be done alone.
+    """
+    descriptor = None
+    deadline = time.monotonic() + REQUEST_LOG_WAIT_SECONDS
+    while descriptor is None:
+        try:
+            descriptor = lock.take(os.path.join(folder(), "lock"))
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(REQUEST_LOG_POLL_SECONDS)
+        except OSError:  # a file system without locks
+            break
+    try:
+        yield descriptor is not None
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+_NO_TRICKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def _make_room(more: int) -> None:
+    """Begin a new file if the newest is full; the oldest goes where there are too many."""
+    try:
+        if os.lstat(newest()).st_size + more <= REQUEST_LOG_MAX_BYTES:
+            return
+    except FileNotFoundError:
+        return
+    for path in files():
+        number = int(_NUMBERED.fullmatch(path.name)[1] or 0)  # type: ignore[index] # it is one
+        if number + 1 >= REQUEST_LOG_FILES_MAX:
+            os.unlink(path)
+        else:
+            os.replace(path, path.with_name(f"log.{number + 1}.jsonl"))
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_TRICKS
+    descriptor = os.open(path, flags, 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise RequestLogError(f"{path} is no regular file: remove it")
+    return descriptor
+
+
+def _is_torn(descriptor: int, size: int) -> bool:
+    """Return whether the file ends in the middle of a line: a crash, or a disk that was full."""
+    if not size:
+        return False
+    os.lseek(descriptor, size - 1, os.SEEK_SET)  # appending goes to the end all the same
+    return os.read(descriptor, 1) != b"\n"
+
+
+def _write(descriptor: int, data: bytes, size: int | None) -> None:
+    """Write all of it in one go; what a full disk left of it is cut off at `size`, if known."""
+    written = os.write(descriptor, data)
+    if written < len(data):
+        if size is not None:
+            os.ftruncate(descriptor, size)
+        raise RequestLogError(f"{newest()} takes no more: the disk is full")
+
+
+def _as_told(error: Exception) -> RequestLogError:
+    """Return a failure in words that hold nothing of an entry."""
+    if isinstance(error, RequestLogError):
+        return error
+    why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+    return RequestLogError(f"the request log in {folder()} cannot be written: {why}")
+
+
+def _warn(error: RequestLogError) -> None:
+    logging.getLogger("lcc_sidecar").warning("lcc: %s; the pass itself is not affected", error)

@@ -1,0 +1,45 @@
+"""Whether the request log is on: a file that is there, or not. Cheap to import, cheap to ask."""
+
+import contextlib
+import os
+import stat
+
+from lcc_sidecar.errors import RequestLogError
+from lcc_sidecar.paths import make_private, state_dir
+
+
+def folder() -> str:
+    """Return the folder of the request log, whether it is there yet or not."""
+    return os.path.join(state_dir(), "requests")
+
+
+def is_on() -> bool:
+    """Return whether the person has turned the log on. Looked at anew each time; opens nothing."""
+    try:
+        return stat.S_ISREG(os.lstat(_marker()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def turn_on() -> None:
+    """Turn the log on. Raise RequestLogError if its folder is not this user's alone."""
+    if not make_private(folder()):
+        raise RequestLogError(f"{folder()} is not this user's alone: mend or remove it")
+    flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        os.close(os.open(_marker(), flags, 0o600))
+    except OSError as error:
+        raise RequestLogError(f"{_marker()} cannot be made: {error.strerror}") from None
+
+
+def turn_off() -> None:
+    """Turn the log off; what is in it stays. Raise RequestLogError if that cannot be done."""
+    try:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(_marker())
+    except OSError as error:
+        raise RequestLogError(f"{_marker()} cannot be removed: {error.strerror}") from None
+
+
+def _marker() -> str:
+    return os.path.join(folder(), "on")

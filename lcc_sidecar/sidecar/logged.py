@@ -1,0 +1,116 @@
+"""The line of a live compaction in the request log, however it ended."""
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from lcc_sidecar.request_log import log as request_log
+from lcc_sidecar.request_log import recording
+from lcc_sidecar.request_log.entry import PassEntry
+from lcc_sidecar.request_log.marker import is_on
+from lcc_sidecar.request_log.recording import Circumstances, Sizes
+from lcc_sidecar.request_log.salt import hashed
+from lcc_sidecar.sidecar import log
+from lcc_sidecar.sidecar.index import SessionIndex
+from lcc_sidecar.sidecar.live_rows import LiveRow, to_transcript
+from lcc_sidecar.sidecar.tiers import NOTHING, Taken, billed
+from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.transcript.own import version_in
+from lcc_sidecar.transcript.tokens import token_counter
+
+_LOOK_AT_ROWS = 8  # the newest ones; every row of the client's says its version
+
+
+@dataclass(slots=True)
+class Seen:
+    """How far a live compaction came; what it did not come to has the value it began with.
+
+    `started` is of `time.perf_counter`.
+    """
+
+    started: float
+    session_id: str = ""
+    trigger: str = "manual"
+    mode: str = "recoverable"
+    cwd: str | None = None
+    rows: tuple[LiveRow, ...] = ()
+    index: SessionIndex | None = None
+    before: Transcript | None = None
+    after: Transcript | None = None
+    taken: Taken = NOTHING
+
+
+def log_answer(seen: Seen, reply: dict[str, Any]) -> None:
+    """Append the line, if the log is on; that it cannot be written stands in the sidecar's log."""
+    if is_on():
+        took_s = time.perf_counter() - seen.started
+        request_log.append(
+            lambda: _entry(seen, reply, took_s), lambda error: log.report("request log", error)
+        )
+
+
+def _entry(seen: Seen, reply: dict[str, Any], took_s: float) -> PassEntry:
+    outcome = reply["outcome"]
+    if outcome == "fell_back":
+        outcome = recording.fell_back(reply["reason"])
+    before = seen.before or _transcript(seen.rows)
+    mode = seen.taken.mode if seen.taken.reports else seen.mode
+    made = Circumstances(
+        session=hashed("session", seen.session_id),
+        trigger=seen.trigger,
+        mode=mode,
+        outcome=outcome,
+        total_s=took_s,
+        sizes=_sizes(before, seen.after or before),
+        own=_own(seen, before),
+        proofs=recording.proofs_of(mode, uses_disk=bool(seen.cwd)),
+        tier=seen.taken.tier if seen.taken.reports else None,
+        client=_version(seen.index) if seen.index else None,
+        billed_before=_billed(seen.index) if seen.index else None,
+    )
+    return recording.pass_entry(made, seen.taken.reports, datetime.now(UTC))
+
+
+def _transcript(rows: tuple[LiveRow, ...]) -> Transcript:
+    return to_transcript(rows, lambda _: None) if rows else Transcript(())
+
+
+def _sizes(before: Transcript, after: Transcript) -> Sizes:
+    counter = token_counter("estimate")
+    tokens = counter.count(before.texts()), counter.count(after.texts())
+    chars = sum(map(len, before.texts())), sum(map(len, after.texts()))
+    return Sizes(chars, tokens, counter.method)
+
+
+def _own(seen: Seen, everything: Transcript) -> tuple[int, int]:
+    """Return the messages and calls whose rows are no copies of another session's (FR-056).
+
+    A subagent's rows carry the id of the session that it works for: they are all its own.
+    """
+    index = seen.index
+    known = index.rows if index and not _is_subagent(index) else {}
+
+    def is_foreign(row: LiveRow) -> bool:
+        found = known.get(row.handle or "")
+        return found is not None and found.is_foreign
+
+    own = tuple(row for row in seen.rows if not is_foreign(row))
+    transcript = everything if len(own) == len(seen.rows) else _transcript(own)
+    return len(transcript.messages), sum(1 for _ in transcript.calls())
+
+
+def _is_subagent(index: SessionIndex) -> bool:
+    return index.path.parent.name == "subagents"
+
+
+def _version(index: SessionIndex) -> str | None:
+    newest = list(index.rows.values())[-_LOOK_AT_ROWS:]
+    versions = (version_in(index.read(row)) for row in reversed(newest))
+    return next(filter(None, versions), None)
+
+
+def _billed(index: SessionIndex) -> int | None:
+    newest = next((row for row in reversed(index.rows.values()) if row.type == "assistant"), None)
+    is_copy = newest is not None and newest.is_foreign and not _is_subagent(index)
+    return None if is_copy else billed(index)
