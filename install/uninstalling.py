@@ -139,7 +139,8 @@ def _remove_written() -> None:
     state = Path(state_dir())
     for path in (*state.glob("*.log"), *state.glob("*.log.1")):
         path.unlink(missing_ok=True)
-    shutil.rmtree(state / "compactions", ignore_errors=True)
+    for name in ("compactions", "requests"):
+        shutil.rmtree(state / name, ignore_errors=True)
     _remove_empty(state)
 
 

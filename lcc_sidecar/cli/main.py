@@ -17,6 +17,7 @@ _VERBS = {
     "drill": "follow every pointer of a compaction and compare bytes",
     "explain": "show what a report says was done, and why",
     "fork": "make a compacted copy of a session, to be opened with claude --resume",
+    "log": "the request log, off until you turn it on: status, review, export, purge",
     "mcp": "serve an agent the same as tools (Model Context Protocol, stdio)",
     "recall": "give back what once stood in a session, word for word",
     "sidecar": "start, stop and look at the sidecar",

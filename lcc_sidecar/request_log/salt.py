@@ -50,7 +50,7 @@ def _made() -> bytes:
     if not make_private(folder()):
         raise RequestLogError(f"{folder()} is not this user's alone: mend or remove it")
     salt = secrets.token_bytes(_SALT_BYTES)
-    draft = f"{_path()}.{secrets.token_hex(8)}"
+    draft = os.path.join(folder(), f"{secrets.token_hex(8)}.draft")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

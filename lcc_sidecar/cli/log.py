@@ -1,0 +1,134 @@
+"""`lcc log`: turn the request log on and off, look at it, hand it on, throw it away."""
+
+import importlib
+import importlib.util
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from lcc_sidecar.cli.stash_tables import count, size
+from lcc_sidecar.errors import RequestLogError, UsageError
+from lcc_sidecar.limits import REQUEST_LOG_FILES_MAX, REQUEST_LOG_MAX_BYTES
+from lcc_sidecar.output import write_stdout, write_whole
+from lcc_sidecar.request_log import export as exporting
+from lcc_sidecar.request_log import log as request_log
+from lcc_sidecar.request_log import marker, overview, purge, salt
+
+_HOLDS = (
+    "In it, one line a pass: time, salted hash of the session, trigger, versions, mode, counts,\n"
+    "sizes, milliseconds, reasons and outcome in our own words; and that something was recalled."
+)
+_NEVER = (
+    "Never in it: texts, paths, commands, goals, names of files, tools of your own or of MCP\n"
+    "servers, ids of sessions. It stays on this machine."
+)
+_REVIEW = "lcc_sidecar.cli.log_review"
+
+
+class _Group(click.Group):
+    """Loads `review` when it is asked for: it draws, and that takes a while to import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        has_review = importlib.util.find_spec(_REVIEW) is not None
+        return sorted([*super().list_commands(ctx), *(["review"] if has_review else [])])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "review" and importlib.util.find_spec(_REVIEW) is not None:
+            review: click.Command = importlib.import_module(_REVIEW).review
+            return review
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Group)
+def log() -> None:
+    """Look after the request log: real numbers of your own use, off until you turn it on."""
+
+
+@log.command()
+def on() -> None:
+    """Write one line a pass from now on."""
+    marker.turn_on()
+    click.echo(f"The request log is on: {request_log.newest()}\n\n{_HOLDS}\n{_NEVER}")
+
+
+@log.command()
+def off() -> None:
+    """Write nothing from now on. What is there stays until `lcc log purge`."""
+    marker.turn_off()
+    held = overview.look()
+    left = f"; {count(held.lines, 'line')} stay in {marker.folder()}" if held.lines else ""
+    click.echo(f"The request log is off{left}.")
+
+
+@log.command()
+def status() -> None:
+    """Say whether it is on, what it holds, and what it never does."""
+    held = overview.look()
+    most = size(REQUEST_LOG_MAX_BYTES * REQUEST_LOG_FILES_MAX)
+    click.echo(f"The request log is {'on' if marker.is_on() else 'off'}.")
+    click.echo(f"Where:  {marker.folder()}")
+    files = count(held.files, "file")
+    click.echo(f"Holds:  {count(held.lines, 'line')}, {size(held.bytes)} in {files}")
+    click.echo(f"Keeps:  {most} at most, then the oldest lines go; lcc log purge --older-than DAYS")
+    if held.first and held.last:
+        click.echo(f"First:  {held.first}\nLast:   {held.last}")
+    click.echo(f"\n{_HOLDS}\n{_NEVER}")
+
+
+@log.command("purge")
+@click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only older ones.")
+@click.option("--session", metavar="ID", help="Only those of one session.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def purge_(*, older_than: float | None, session: str | None, yes: bool) -> None:
+    """Remove lines for good: all of them and the salt, unless an option says which."""
+    if older_than is not None and session is not None:
+        raise UsageError("give --older-than or --session, one of the two")
+    which = "All lines" if older_than is None and session is None else "Those lines"
+    if not yes and not click.confirm(f"{which} of the request log go for good?"):
+        click.echo("Nothing was removed.")
+        return
+    if older_than is not None:
+        before = f"{datetime.now(UTC) - timedelta(days=older_than):%Y-%m-%dT%H:%M:%S}"
+        gone = purge.purge_where(lambda head: head.time < before)
+    elif session is not None:
+        known = _hash_of(session)
+        gone = purge.purge_where(lambda head: head.session == known)
+    else:
+        gone = purge.purge_all()
+    click.echo(f"{count(gone, 'line')} removed.")
+
+
+@log.command()
+@click.option("-o", "--output", metavar="FILE", help="Where to; standard output, if left out.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "parquet"]),
+    help="As FILE's ending says, if left out; else CSV.",
+)
+def export(*, output: str | None, kind: str | None) -> None:
+    """Write the log as a table, one row a pass, for whoever evaluates many people's.
+
+    Parquet needs pyarrow: pip install 'lcc-sidecar[parquet]'.
+    """
+    kind = kind or ("parquet" if (output or "").endswith(".parquet") else "csv")
+    if kind == "parquet" and output is None:
+        raise UsageError("Parquet is no text: name a file with -o")
+    rows, unread = exporting.table(request_log.lines())
+    data = exporting.as_parquet(rows) if kind == "parquet" else exporting.as_csv(rows)
+    if output is None:
+        write_stdout(data)
+    else:
+        write_whole(output, data)
+        click.echo(f"{count(len(rows), 'pass', 'passes')} written to {output}")
+    if unread:
+        told = f"{count(unread, 'line')} could not be read and {'are' if unread > 1 else 'is'}"
+        click.echo(f"lcc: {told} left out", err=True)
+
+
+def _hash_of(session: str) -> str:
+    try:
+        return salt.hashed("session", session)
+    except OSError as error:
+        told = f"the salt in {marker.folder()} cannot be read: {error.strerror}"
+        raise RequestLogError(told) from None
