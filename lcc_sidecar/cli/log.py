@@ -56,7 +56,8 @@ def off() -> None:
     """Write nothing from now on. What is there stays until `lcc log purge`."""
     marker.turn_off()
     held = overview.look()
-    left = f"; {count(held.lines, 'line')} stay in {marker.folder()}" if held.lines else ""
+    stay = "stays" if held.lines == 1 else "stay"
+    left = f"; {count(held.lines, 'line')} {stay} in {marker.folder()}" if held.lines else ""
     click.echo(f"The request log is off{left}.")
 
 

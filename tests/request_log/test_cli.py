@@ -1,0 +1,218 @@
+"""`lcc log` as a person types it."""
+
+import csv
+import io
+import json
+import re
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+from pyarrow import parquet
+
+from lcc_sidecar.cli.main import lcc
+from lcc_sidecar.request_log import export, log, marker, salt
+from lcc_sidecar.request_log.recording import recall_entry
+from tests.request_log.test_log import HASH, entry
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def run(*arguments: object, code: int = 0, text: str = "") -> str:
+    done = CliRunner().invoke(lcc, ["log", *map(str, arguments)], input=text)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def append(**fields) -> None:
+    log.append(lambda: entry(**fields))
+
+
+def at(**ago: float) -> str:
+    return f"{datetime.now(UTC) - timedelta(**ago):%Y-%m-%dT%H:%M:%S}.000Z"
+
+
+def test_it_is_off_until_it_is_turned_on():
+    assert run("status").startswith("The request log is off.\n")
+    assert not Path(marker.folder()).exists()
+
+    assert run("on").startswith(f"The request log is on: {marker.folder()}/log.jsonl\n")
+    assert run("status").startswith("The request log is on.\n")
+    run("on")
+
+    assert run("off") == "The request log is off.\n"
+    run("off")
+    assert run("status").startswith("The request log is off.\n")
+
+
+def test_status_says_what_it_holds_and_what_is_never_in_it(logged):
+    append(time="2026-01-01T00:00:00.000Z")
+    append(time="2026-01-02T00:00:00.000Z")
+    told = run("status")
+
+    size = sum(len(line) + 1 for line in log.lines())
+    assert f"Holds:  2 lines, {size} B in 1 file\n" in told
+    assert "First:  2026-01-01T00:00:00.000Z\nLast:   2026-01-02T00:00:00.000Z\n" in told
+    assert f"Where:  {marker.folder()}\n" in told
+    assert "Never in it: texts, paths, commands, goals, names of files" in told
+
+
+def test_off_says_that_the_lines_stay(logged):
+    append()
+
+    assert run("off") == f"The request log is off; 1 line stays in {marker.folder()}.\n"
+
+
+def test_purge_removes_every_line_and_the_salt(logged):
+    append()
+    before = salt.hashed("session", "x")
+
+    assert run("purge", text="n\n").endswith("Nothing was removed.\n")
+    assert len(logged()) == 1
+    assert run("purge", text="y\n").endswith("1 line removed.\n")
+    assert {path.name for path in Path(marker.folder()).iterdir()} <= {"on", "lock"}
+    assert salt.hashed("session", "x") != before
+
+
+def test_purge_by_age_keeps_the_rest_byte_for_byte(logged):
+    append(time=at(days=40))
+    append(time=at(days=2))
+    kept = list(log.lines())[1]
+
+    assert run("purge", "--older-than", 30, "--yes") == "1 line removed.\n"
+    assert list(log.lines()) == [kept]
+    assert stat.S_IMODE(log.newest().stat().st_mode) == 0o600
+
+
+def test_purge_by_session_knows_it_by_its_id(logged):
+    append(session=salt.hashed("session", "the-session"))
+    append()
+
+    assert run("purge", "--session", "the-session", "--yes") == "1 line removed.\n"
+    assert [line["session"] for line in logged()] == [HASH]
+
+
+def test_purge_takes_rotated_files_too(logged, monkeypatch):
+    monkeypatch.setattr(log, "REQUEST_LOG_MAX_BYTES", 1000)
+    for _ in range(5):
+        append()
+    assert len(log.files()) > 1
+
+    assert run("purge", "--yes") == "5 lines removed.\n"
+    assert log.files() == []
+
+
+def test_a_purge_of_nothing_is_no_failure():
+    assert run("purge", "--yes") == "0 lines removed.\n"
+
+
+def test_export_writes_one_row_a_pass_with_its_recalls(logged):
+    append(outcome="fell_back: file_behind")
+    append(
+        decisions={"keep": {"pinned_recent": 2, "not_text": 1}, "replace": {"stashed": 4}},
+        kept_chars={"pinned_recent": 10, "not_text": 90},
+        tools={"Bash": (100, 20), "mcp": (50, 50)},
+        chars_before=1000, chars_after=920, tokens_before=323, tokens_after=297,
+    )  # fmt: skip
+    for _ in range(2):
+        log.append(lambda: recall_entry(HASH, HASH, "id", "cli", datetime.now(UTC)))
+    log.append(lambda: recall_entry("f" * 16, HASH, "id", "cli", datetime.now(UTC)))
+
+    first, second = csv.DictReader(io.StringIO(run("export")))
+    assert list(first) == list(export.COLUMNS)
+    assert (first["outcome"], first["reason"], first["recalls"]) == (
+        "fell_back",
+        "file_behind",
+        "0",
+    )
+    assert (second["keep"], second["replace"], second["drop"]) == ("3", "4", "0")
+    assert (second["most_kept_reason"], second["most_kept_chars"]) == ("not_text", "90")
+    assert (second["results_chars_before"], second["results_chars_after"]) == ("150", "70")
+    assert (second["recalls"], second["billed_before"], second["ms_total"]) == ("2", "", "1.5")
+
+
+def test_a_damaged_line_is_left_out_and_said(logged):
+    append()
+    with log.newest().open("ab") as file:
+        file.write(
+            b'not json\n{"schema": "lcc-request-9", "time": "", "session": "", "outcome": ""}\n'
+        )
+
+    done = CliRunner().invoke(lcc, ["log", "export"])
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr == "lcc: 2 lines could not be read and are left out\n"
+
+
+def test_parquet_holds_the_same_rows_as_csv(logged, tmp_path: Path):
+    append(billed_before=5)
+    append(client="2.1.332")
+    told = run("export", "-o", tmp_path / "me.parquet")
+
+    assert told == f"2 passes written to {tmp_path / 'me.parquet'}\n"
+    rows = parquet.read_table(tmp_path / "me.parquet").to_pylist()
+    assert rows == export.table(log.lines())[0]
+    assert (rows[0]["billed_before"], rows[1]["billed_before"]) == (5, None)
+
+
+def test_parquet_without_pyarrow_names_what_to_install(logged, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    append()
+    done = CliRunner().invoke(lcc, ["log", "export", "-o", str(tmp_path / "x.parquet")])
+
+    assert "pip install 'lcc-sidecar[parquet]'" in str(done.exception)
+    assert not (tmp_path / "x.parquet").exists()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_query_of_the_readme_reads_many_peoples_exports_at_once(
+    logged, tmp_path: Path, monkeypatch, kind: str
+):
+    (tmp_path / "exports").mkdir()
+    for person, passes in (("ada", 3), ("ben", 1)):
+        for number in range(passes):
+            append(tokens_before=1000, tokens_after=400, time=at(days=number), outcome="replaced")
+        append(tokens_before=1000, tokens_after=1000, outcome="too_little")
+        run("export", "-o", tmp_path / f"exports/{person}.{kind}")
+        run("purge", "--yes")
+    monkeypatch.chdir(tmp_path)
+    [query] = re.findall(r"```sql\n(.*?)```", README, re.DOTALL)
+    if kind == "parquet":
+        query = query.replace("read_csv", "read_parquet").replace(".csv'", ".parquet'")
+
+    rows = duckdb.sql(query).fetchall()
+    names = [column[0] for column in duckdb.sql(query).description]
+    found = {row[0]: dict(zip(names, row, strict=True)) for row in rows}
+    assert set(found) == {"ada", "ben"}
+    assert (found["ada"]["passes"], found["ada"]["tokens_freed"]) == (4, 1800)
+    assert (found["ben"]["passes"], found["ben"]["tokens_freed"]) == (2, 600)
+    assert found["ada"]["summaries_avoided"] == 0.75
+    assert found["ada"]["ms_p50"] == found["ada"]["ms_p95"] == 1.5
+
+
+def test_a_log_of_another_user_is_not_read(logged):
+    append()
+    Path(marker.folder()).chmod(0o755)
+
+    assert "Holds:  0 lines" in run("status")
+
+
+def test_review_is_a_verb_where_its_module_is_there(monkeypatch):
+    import lcc_sidecar.cli.log as verbs
+
+    monkeypatch.setattr(verbs, "_REVIEW", "lcc_sidecar.cli.not_there")
+    assert "review" not in run("--help")
+    monkeypatch.setattr(verbs, "_REVIEW", "tests.request_log.made_up_review")
+    assert "review" in run("--help")
+    assert run("review") == "reviewed\n"
+
+
+def test_an_unreadable_salt_is_one_sentence(logged):
+    (Path(marker.folder()) / "salt").write_bytes(b"short")
+    append()
+    done = CliRunner().invoke(lcc, ["log", "purge", "--session", "x", "--yes"])
+
+    assert "is damaged: remove it, or run lcc log purge" in str(done.exception)
+    assert json.loads(next(log.lines()))

@@ -1,0 +1,217 @@
+"""Every live compaction is one line, however it ends: real files, a real stash, a real sidecar."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lcc_sidecar.request_log import log, marker
+from lcc_sidecar.settings import Settings
+from lcc_sidecar.sidecar.index import SessionIndex
+from lcc_sidecar.sidecar.live import answer
+from lcc_sidecar.sidecar.stashing import Stashing
+from tests.build import lines, tool_use
+from tests.request_log.test_log import open_below
+from tests.sidecar.conversations import Conversation
+from tests.sidecar.worlds import wait_until, world
+
+__all__ = ["world"]
+OTHER = "another-session"
+
+
+class Talk(Conversation):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.says("please look")
+        self.reads_file("on_disk", self.file("big.txt", lines(300)))
+        self.replies(tool_use("gone", "Bash", command="make all"))
+        self.returns("gone", lines(400, "compiled"))
+        self.chat(6)
+        for row in self.rows:
+            row["version"] = "2.1.332"
+            if row["type"] == "assistant":
+                row["message"]["usage"] = {"input_tokens": 7, "cache_read_input_tokens": 90_000}
+
+    def request(self, **fields):
+        self.path.write_bytes(self.data())
+        return {
+            "session_id": "s1", "transcript_path": str(self.path), "cwd": str(self.folder),
+            "trigger": "manual", "options": {}, "rows": self.live(),
+        } | fields  # fmt: skip
+
+    def compact(self, stashing: Stashing | None = None, **fields):
+        request = self.request(**fields)
+        index = SessionIndex("s1", self.path)
+        index.update()
+        return answer(request, index, stashing)
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Talk:
+    return Talk(tmp_path)
+
+
+@pytest.fixture
+def stashing() -> Iterator[Stashing]:
+    opened = Stashing(Settings())
+    yield opened
+    opened.close()
+
+
+def test_off_a_compaction_leaves_no_trace(talk, stashing):
+    assert talk.compact(stashing)["outcome"] == "replaced"
+
+    assert not Path(marker.folder()).exists()
+
+
+def test_a_compaction_is_one_line_that_agrees_with_its_reply(talk, stashing, logged):
+    reply = talk.compact(stashing, trigger="auto")
+
+    [line] = logged()
+    assert (line["outcome"], line["trigger"], line["mode"]) == ("replaced", "auto", "recoverable")
+    assert (line["tier"], line["proofs"], line["client"]) == ("recoverable", "disk", "2.1.332")
+    assert line["tokens_before"] == reply["tokens_before"]
+    assert line["tokens_after"] == reply["tokens_after"]
+    assert line["decisions"]["replace"] == {"replace_disk_verified": 1}
+    assert line["tools"]["Bash"][0] == line["tools"]["Bash"][1] == len(lines(400, "compiled"))
+    assert line["billed_before"] == 90_007
+    assert line["calls"] == 2
+    freed = line["chars_before"] - line["chars_after"]
+    assert freed == line["tools"]["Read"][0] - line["tools"]["Read"][1] > 10_000
+    assert sum(took for stage, took in line["ms"].items() if stage != "total") < line["ms"]["total"]
+
+
+def test_the_aggressive_tier_is_one_line_with_both_of_its_steps(talk, stashing, logged):
+    talk.compact(stashing, usage={"tokens": 199_000, "window": 200_000})
+
+    [line] = logged()
+    assert (line["tier"], line["mode"]) == ("aggressive", "aggressive")
+    assert line["decisions"]["replace"] == {"replace_disk_verified": 1, "elided": 1}
+
+
+def test_a_pass_that_would_free_too_little_says_so_and_freed_nothing(talk, logged):
+    talk.compact(options={"least_share": 100})
+
+    [line] = logged()
+    assert line["outcome"] == "too_little"
+    assert line["chars_before"] == line["chars_after"] > 0
+
+
+def test_nothing_to_prune_and_every_way_to_fall_back_is_a_line(tmp_path, logged):
+    talk = Conversation(tmp_path)
+    talk.says("go")
+    talk.chat(6)
+    talk.ask()
+    talk.ask(rows=[])
+    talk.ask(options={"mode": "custom"})
+    talk.ask(agent_id="a1")
+
+    assert [line["outcome"] for line in logged()] == [
+        "nothing_to_prune", "fell_back: bad_rows", "fell_back: bad_option",
+        "fell_back: unreadable_file",
+    ]  # fmt: skip
+
+
+def test_what_falls_back_still_tells_how_large_the_conversation_is(talk, logged):
+    talk.compact(agent_id="../x")
+
+    [line] = logged()
+    assert line["outcome"] == "fell_back: no_file"
+    assert line["chars_before"] == line["chars_after"] > 20_000
+    assert line["calls"] == 2
+
+
+def test_an_answer_that_is_too_large_is_a_fall_back_and_no_pass(talk, stashing, logged):
+    for number in range(5):
+        talk.attach("hook_additional_context", f"{number}" * 1_000_000)
+    talk.chat(4)
+    reply = talk.compact(stashing)
+
+    assert (reply["outcome"], reply["reason"]) == ("fell_back", "too_much")
+    assert [line["outcome"] for line in logged()] == ["fell_back: too_much"]
+    with stashing.database().reading() as db:
+        assert db.execute("SELECT count(*) FROM passes").fetchone() == (0,)
+
+
+def test_rows_copied_from_another_session_are_not_counted_again(tmp_path, logged):
+    talk = Conversation(tmp_path)
+    talk.says("please look")
+    talk.reads_file("copied", talk.file("big.txt", lines(300)))
+    talk.chat(8)
+    talk.replies({"type": "text", "text": "billed there"})
+    talk.rows[-1]["message"]["usage"] = {"input_tokens": 50_000}
+    for row in talk.rows:
+        row["sessionId"] = OTHER
+    copied = len(talk.rows)
+    talk.says("a new word")
+    talk.replies({"type": "text", "text": "a new answer"})
+    reply = talk.ask()
+
+    [line] = logged()
+    assert copied == 20
+    assert reply["outcome"] == line["outcome"] == "replaced"
+    assert (line["messages"], line["calls"]) == (2, 0)
+    assert (
+        line["chars_before"] - line["chars_after"] > 10_000
+    )  # freed in this session, all the same
+
+
+def test_a_bill_in_a_copied_row_is_another_sessions(tmp_path, logged):
+    talk = Talk(tmp_path)
+    for row in talk.rows:
+        row["sessionId"] = OTHER
+    talk.says("a new word")
+    talk.compact()
+
+    assert logged()[0]["billed_before"] is None
+
+
+def test_a_log_that_cannot_be_written_changes_no_answer(talk, stashing, logged):
+    first = talk.compact(stashing)
+    (Path(marker.folder()) / "log.jsonl").unlink()
+    (Path(marker.folder()) / "log.jsonl").mkdir()
+    second = talk.compact(stashing)
+
+    assert {**first, "receipt": ""} == {**second, "receipt": ""}
+
+
+def test_a_sidecar_logs_from_when_it_is_turned_on_until_it_is_turned_off(world, tmp_path):
+    process = world.serve()
+    talk = Talk(tmp_path)
+    folder = Path(marker.folder())
+
+    def compact() -> dict:
+        ran = world.hook("compact", json.dumps(talk.request()).encode())
+        return json.loads(ran.out)
+
+    def state() -> dict:
+        return {path.name: path.stat().st_size for path in folder.iterdir()}
+
+    assert compact()["outcome"] == "replaced"
+    assert not folder.exists()
+    marker.turn_on()
+    compact()
+    compact()
+    assert len(list(log.lines())) == 2
+    marker.turn_off()
+    before = state()
+    compact()
+    assert state() == before
+    links = Path(f"/proc/{process.pid}/fd").iterdir()
+    assert [to for to in map(os.readlink, links) if to.startswith(str(folder))] == []
+    assert open_below(folder) == []
+
+
+def test_a_failure_to_write_stands_once_in_the_sidecars_log(world, tmp_path):
+    world.serve()
+    talk = Talk(tmp_path)
+    marker.turn_on()
+    (Path(marker.folder()) / "log.jsonl").mkdir()
+    for _ in range(2):
+        ran = world.hook("compact", json.dumps(talk.request()).encode())
+        assert json.loads(ran.out)["outcome"] == "replaced"
+
+    wait_until(lambda: "request log" in world.logged("sidecar.log"))
+    assert world.logged("sidecar.log").count('"where": "request log"') == 1
