@@ -21,8 +21,10 @@ _NAMES = (
     r"_netrc|pgpass\.conf|rclone\.conf|wireguard/[^/\s:]+\.conf|wp-config\.php",
     r"id_(?:rsa|dsa|ecdsa|ed25519)[^/\s:]*",
     # and not what code reads: `jq .items[].key`, `event.key`
-    r"(?!(?:[^/\s:]*\[\]|e|ev|event|this|self|obj|item|entry|node|props)\.key)"
-    r"[^/\s:]+\.(?:pem|key|p12|pfx|kdbx|jks|keystore|ppk|ovpn|keytab)",
+    (
+        r"(?!(?:[^/\s:]*\[\]|e|ev|event|this|self|obj|item|entry|node|props)\.key)"
+        r"[^/\s:]+\.(?:pem|key|p12|pfx|kdbx|jks|keystore|ppk|ovpn|keytab)"
+    ),
     r"[^/\s:]+\.(?:tfstate(?:\.backup)?|tfvars(?:\.json)?)",
     r"[^/\s:]*credentials\.json",
     r"\.[^/\s:]+/(?:credentials(?:\.[^/\s:]+)?|auth\.json)",  # .cargo, .gem, .codex, .composer
