@@ -19,7 +19,11 @@ UNAVAILABLE = "stash_unavailable"
 
 @contextmanager
 def stasher_by_hand(
-    options: Options, session_id: str | None = None, *, rehearse: bool = False
+    options: Options,
+    transcript: Transcript,
+    session_id: str | None = None,
+    *,
+    rehearse: bool = False,
 ) -> Iterator[Stasher | None]:
     """Give the stasher of a pass that somebody starts by hand, if its mode needs one.
 
@@ -31,7 +35,7 @@ def stasher_by_hand(
         yield Rehearsal()
     else:
         with closing(Database()) as database:
-            yield SessionStash(database, session_id)
+            yield SessionStash(database, session_id, transcript=transcript)
 
 
 def for_the_stash(

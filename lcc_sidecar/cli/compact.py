@@ -119,7 +119,7 @@ def compact(  # noqa: PLR0913 - one parameter an option
     session_id = session_id_of(file, document)
     with (
         progress_bar() as progress,
-        stasher_by_hand(options, session_id, rehearse=dry_run) as stash,
+        stasher_by_hand(options, document.transcript, session_id, rehearse=dry_run) as stash,
     ):
         done = run_pass(document.transcript, options, progress, stasher=stash)
     if not dry_run:

@@ -19,6 +19,7 @@ from lcc_sidecar.output import check_targets, to_json, write_whole
 from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.transcript.finding import find_session
+from lcc_sidecar.transcript.model import Transcript
 
 
 @click.command(cls=RefusingCommand)
@@ -68,9 +69,9 @@ def fork(  # noqa: PLR0913 - one parameter an option
     )
     check(options)
     session_id = str(uuid.uuid4())
-    copy = copy_path(original, session_id)
-    with progress_bar() as progress, _stash_of(session_id, copy, rules_mode) as stash:
-        done = run_pass(original.document.transcript, options, progress, stasher=stash)
+    copy, transcript = copy_path(original, session_id), original.document.transcript
+    with progress_bar() as progress, _stash_of(session_id, copy, transcript, rules_mode) as stash:
+        done = run_pass(transcript, options, progress, stasher=stash)
     print_receipt(done.report, title=f"fork of {os.path.basename(path)}")
     if report:
         write_whole(report, to_json(done.report))
@@ -82,7 +83,9 @@ def fork(  # noqa: PLR0913 - one parameter an option
 
 
 @contextmanager
-def _stash_of(session_id: str, path: str, rules_mode: RulesMode) -> Iterator[SessionStash | None]:
+def _stash_of(
+    session_id: str, path: str, transcript: Transcript, rules_mode: RulesMode
+) -> Iterator[SessionStash | None]:
     """Give the stash as the copy's session has it; none if it cannot be used but is not needed."""
     try:
         database = Database()
@@ -92,7 +95,7 @@ def _stash_of(session_id: str, path: str, rules_mode: RulesMode) -> Iterator[Ses
         yield None
         return
     with closing(database):
-        yield SessionStash(database, session_id, path)
+        yield SessionStash(database, session_id, path, transcript)
 
 
 def _there(folder: str | None) -> str | None:

@@ -5,24 +5,36 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from lcc_sidecar.errors import StashError
+from lcc_sidecar.policy import markers
 from lcc_sidecar.proof.stash import Stashed
 from lcc_sidecar.stash import objects, records
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.recording import entry_of
-from lcc_sidecar.transcript.model import Pair
+from lcc_sidecar.transcript.model import Pair, Transcript
 
 
 class SessionStash:
     """A Stasher for the results of one session; without one, for a file compacted by hand."""
 
     def __init__(
-        self, database: Database, session_id: str | None = None, path: str | None = None
+        self,
+        database: Database,
+        session_id: str | None = None,
+        path: str | None = None,
+        transcript: Transcript | None = None,
     ) -> None:
-        """`path` is where the session's file is, if that is known: it says that it can go on."""
+        """`path` is where the session's file is, if that is known: it says that it can go on.
+
+        `transcript` is what it holds, if nobody has looked through it: markers in it may name
+        numbers of another session.
+        """
         self._database = database
         self._session_id = session_id
         self._path = path
+        results = transcript.results() if transcript else ()
+        told = ((result.id, markers.number_of(result.text)) for _, result in results)
+        self._numbers = [(call_id, number) for call_id, number in told if number]
 
     def stash(self, pairs: Sequence[Pair]) -> Mapping[str, Stashed]:
         """Return what is in the stash for good by now, by tool_use_id.
@@ -77,6 +89,7 @@ class SessionStash:
         numbered = list(zip(records.record(db, session, entries), entries, strict=True))
         for seq, entry in numbered:
             records.restore(db, session, seq, entry)
+        records.check_numbers(db, session, self._numbers)
         if records.recall_off(db, session):
             return {}
         return {  # a number counts only where it leads to the very text that is about to go

@@ -29,14 +29,15 @@ def text_of(database: Database, short_id: str) -> str | None:
 
 
 def text_at(database: Database, session_id: str, seq: int) -> str | None:
-    """Return the text of a session's entry, hash-checked; None if it is not there or withheld.
+    """Return the text of a session's entry, hash-checked; None where a recall brings none.
 
     Raise StashError if its bytes are damaged, or the stash cannot be used.
     """
     with database.reading() as db:
         found = db.execute(
             "SELECT objects.id FROM entries JOIN sessions ON sessions.n = entries.session"
-            " JOIN objects ON objects.n = entries.object WHERE session_id = ? AND seq = ?",
+            " JOIN objects ON objects.n = entries.object WHERE session_id = ? AND seq = ?"
+            " AND recall_off IS NULL",
             (session_id, seq),
         ).fetchone()
         body = objects.read(db, found[0]) if found else None

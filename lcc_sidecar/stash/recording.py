@@ -16,7 +16,7 @@ from typing import Any, cast
 import msgspec
 
 from lcc_sidecar.limits import LINE_MAX_BYTES, RECORDER_READ_BYTES, STASH_BATCH
-from lcc_sidecar.policy import notes
+from lcc_sidecar.policy import markers, notes
 from lcc_sidecar.policy.credentials import is_credential_result
 from lcc_sidecar.policy.recalled import is_recall
 from lcc_sidecar.stash import records
@@ -47,6 +47,7 @@ class Recorder:
     path: Path
     allows_credentials: bool = False
     _calls: dict[str, tuple[int, ToolCall]] = field(default_factory=dict)  # that wait for a result
+    _numbers: list[tuple[str, int]] = field(default_factory=list)  # that markers name, to check
     _read_to: int | None = None
 
     def catch_up(self, until: float | None = None) -> bool:
@@ -91,10 +92,12 @@ class Recorder:
         with self.database.writing() as db:
             session = records.open_session(db, self.session_id, str(self.path))
             records.record(db, session, entries)
+            records.check_numbers(db, session, self._numbers)
             # A process that goes on from here has to see the calls that wait for their results.
             waiting = min((place for place, _ in self._calls.values()), default=at)
             db.execute("UPDATE sessions SET read_to = ? WHERE n = ?", (waiting, session))
         self._read_to = at
+        self._numbers.clear()
 
     def _entries(self, line: bytes, at: int) -> Iterator[Entry]:
         row = decode_row(line.rstrip(b"\r\n"))
@@ -126,6 +129,8 @@ class Recorder:
                         is_error = block.get("is_error") is True
                         allowed = self.allows_credentials
                         yield _result(call, body, is_error=is_error, allowed=allowed)
+                    elif number := markers.number_of(result_text(block.get("content"), "")[0]):
+                        self._numbers.append((call_id, number))
 
 
 def body_of(content: Any) -> Body | None:

@@ -16,6 +16,7 @@ from lcc_sidecar.stash.content import text_of
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.words import words_of
 
+FOREIGN_NUMBERS = "notes in it name numbers of another session"
 NO_SESSION = 0  # stands for whoever has no session: a file that was compacted by hand
 
 Kind = Literal["user", "assistant", "result"]
@@ -64,6 +65,25 @@ def recall_off(db: sqlite3.Connection, session: int) -> str | None:
     """Return why recall by number is off in a session; None if it is on."""
     found = db.execute("SELECT recall_off FROM sessions WHERE n = ?", (session,)).fetchone()
     return found[0] if found else None
+
+
+def check_numbers(db: sqlite3.Connection, session: int, told: Iterable[tuple[str, int]]) -> None:
+    """Turn recall by number off, for good, where a marker names a number of another session.
+
+    `told` holds, of each marker that stands in the session, the call's id and the number. They
+    differ from ours in a copy of a compacted session, and in one that was forgotten meanwhile.
+    """
+    for call_id, seq in told:
+        found = db.execute(
+            "SELECT 1 FROM entries WHERE session = ? AND tool_use_id = ? AND seq = ?",
+            (session, call_id, seq),
+        ).fetchone()
+        if found is None:
+            db.execute(
+                "UPDATE sessions SET recall_off = coalesce(recall_off, ?) WHERE n = ?",
+                (FOREIGN_NUMBERS, session),
+            )
+            return
 
 
 def record(db: sqlite3.Connection, session: int, entries: Iterable[Entry]) -> list[int]:
