@@ -106,7 +106,8 @@ def _how_to_open(original: Original, session_id: str, path: str) -> str:
     command = f"claude --resume {session_id}"
     if original.folder:
         command = f"cd {shlex.quote(original.folder)} && {command}"
-    return f"\nThe copy is {path}\nOpen it with\n\n  {command}\n"
+    told = f"\nThe copy is {path}\nOpen it with\n\n  {command}\n"
+    return click.format_filename(told)  # a folder's name need not be text
 
 
 def _warn(original: Original) -> None:

@@ -34,7 +34,7 @@ class SessionStash:
         self._path = path
         results = transcript.results() if transcript else ()
         told = ((result.id, markers.number_of(result.text)) for _, result in results)
-        self._numbers = [(call_id, number) for call_id, number in told if number]
+        self._numbers = [(records.name_of(call_id), number) for call_id, number in told if number]
 
     def stash(self, pairs: Sequence[Pair]) -> Mapping[str, Stashed]:
         """Return what is in the stash for good by now, by tool_use_id.
@@ -42,8 +42,8 @@ class SessionStash:
         Raise StashError where the stash cannot be used at all.
         """
         bodies = {pair.call.id: Body.of_text(pair.result.text) for pair in pairs}
-        fit = [pair for pair in pairs if bodies[pair.call.id].is_fit]
         with self._database.writing() as db:
+            fit = [pair for pair in pairs if _can_go(db, bodies[pair.call.id])]
             seqs = self._write(db, fit, bodies)
         kept = self.read_back(bodies[pair.call.id] for pair in fit)
         return {
@@ -54,9 +54,9 @@ class SessionStash:
 
     def keep(self, body: Body) -> str | None:
         """Return the id of a body that is in the stash for good by now; None if it cannot be."""
-        if not body.is_fit:
-            return None
         with self._database.writing() as db:
+            if not _can_go(db, body):
+                return None
             self._point(db, self._session(db), body)
         return body.id.hex() if self.read_back([body]) else None
 
@@ -109,3 +109,7 @@ class SessionStash:
             "ON CONFLICT DO UPDATE SET pointed_at = ?3",
             (session, objects.put(db, body), time.time()),
         )
+
+
+def _can_go(db: sqlite3.Connection, body: Body) -> bool:
+    return body.is_fit and not objects.is_taken(db, body)

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from lcc_sidecar.paths import state_dir
-from lcc_sidecar.stash import objects
+from lcc_sidecar.stash import objects, records
 from lcc_sidecar.stash.database import Database
 
 _ID_DIGITS = 64
@@ -38,7 +38,7 @@ def text_at(database: Database, session_id: str, seq: int) -> str | None:
             "SELECT objects.id FROM entries JOIN sessions ON sessions.n = entries.session"
             " JOIN objects ON objects.n = entries.object WHERE session_id = ? AND seq = ?"
             " AND recall_off IS NULL",
-            (session_id, seq),
+            (records.name_of(session_id), seq),
         ).fetchone()
         body = objects.read(db, found[0]) if found else None
     return body.text if body and body.kind == "text" else None

@@ -143,6 +143,8 @@ def told(path: Path) -> Iterator[None]:
         raise StashError(f"the stash {path} cannot be used: {error}") from error
     except OSError as error:
         raise StashError(f"the stash {path} cannot be used: {error.strerror}") from error
+    except UnicodeEncodeError:
+        raise StashError("half a character is no part of any name in the stash") from None
 
 
 def _make_private_file(path: Path) -> None:

@@ -20,6 +20,7 @@ from lcc_sidecar.policy import markers, notes
 from lcc_sidecar.policy.credentials import is_credential_result
 from lcc_sidecar.policy.recalled import is_recall
 from lcc_sidecar.stash import records
+from lcc_sidecar.stash.content import text_of
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.records import Entry
@@ -78,7 +79,7 @@ class Recorder:
             with self.database.reading() as db:
                 row = db.execute(
                     "SELECT read_to FROM sessions WHERE session_id = ? AND transcript_path = ?",
-                    (self.session_id, str(self.path)),
+                    (records.name_of(self.session_id), records.place_of(str(self.path))),
                 ).fetchone()
             self._read_to = row[0] if row else 0
         if size < self._read_to:  # cut or replaced: what is known already is passed over
@@ -130,7 +131,7 @@ class Recorder:
                         allowed = self.allows_credentials
                         yield _result(call, body, is_error=is_error, allowed=allowed)
                     elif number := markers.number_of(result_text(block.get("content"), "")[0]):
-                        self._numbers.append((call_id, number))
+                        self._numbers.append((records.name_of(call_id), number))
 
 
 def body_of(content: Any) -> Body | None:
@@ -147,12 +148,12 @@ def blocks_body(content: Any) -> Body:
 
 
 def _result(call: ToolCall, body: Body, *, is_error: bool, allowed: bool) -> Entry:
-    text = body.text if body.kind == "text" else ""
+    text = text_of(body.data, body.kind)
     return Entry(
         "result",
         body,
-        call.id,
-        call.tool,
+        records.name_of(call.id),
+        records.name_of(call.tool),
         next((v for key in _TARGETS if isinstance(v := call.input.get(key), str) and v), None),
         is_error=is_error,
         is_withheld=not allowed and is_credential_result(call, text),

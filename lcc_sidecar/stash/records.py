@@ -4,6 +4,7 @@ A number never changes and is never given twice: the first text that stood under
 whatever the client or a compaction puts in its place later (FR-102).
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -41,8 +42,20 @@ class Entry:
     is_indexed: bool = True
 
 
+def name_of(text: str) -> str:
+    """Return an id or a name as the database takes it: half a character in it is spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def place_of(path: str | None) -> str | bytes | None:
+    """Return a file's path as the database takes it: one that is no UTF-8 as its bytes."""
+    return path if path is None or name_of(path) == path else os.fsencode(path)
+
+
 def session_number(db: sqlite3.Connection, session_id: str) -> int | None:
-    found = db.execute("SELECT n FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    found = db.execute(
+        "SELECT n FROM sessions WHERE session_id = ?", (name_of(session_id),)
+    ).fetchone()
     return int(found[0]) if found else None
 
 
@@ -54,7 +67,7 @@ def open_session(
         "INSERT INTO sessions(session_id, transcript_path, seen_at) VALUES (?1, ?2, ?3) "
         "ON CONFLICT(session_id) DO UPDATE SET seen_at = ?3, "
         "transcript_path = coalesce(?2, transcript_path)",
-        (session_id, transcript_path, time.time()),
+        (name_of(session_id), place_of(transcript_path), time.time()),
     )
     number = session_number(db, session_id)
     assert number is not None  # noqa: S101 - it has just been written
@@ -120,7 +133,7 @@ def _known(db: sqlite3.Connection, session: int, entry: Entry) -> int | None:
 
 def _insert(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> None:
     body = entry.body
-    is_kept = body.is_fit and not entry.is_withheld
+    is_kept = body.is_fit and not entry.is_withheld and not objects.is_taken(db, body)
     text = text_of(body.data, body.kind)
     is_indexed = is_kept and entry.is_indexed
     made = db.execute(
