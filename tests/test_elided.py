@@ -232,7 +232,7 @@ def test_the_checker_agrees_with_the_pass():
     [
         f"[elided 5 chars of {'T' * 600} output — recall seq=1]",
         f"[elided 5 chars of Bash output — recall seq={'9' * 600}]",
-        f"[elided 5 chars of Bash output — recall seq=1][ artifact ids cited in it: {'a b ' * 200}]",
+        f"[elided 5 chars of Bash output — recall seq=1][ artifact ids cited in it: {'a, ' * 300}]",
     ],
 )
 def test_a_result_that_only_begins_like_a_marker_is_elided_like_any_other(text):

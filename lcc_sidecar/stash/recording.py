@@ -6,14 +6,11 @@ to a summary, not to its cleanup of old files (FR-067, FR-102). The file is only
 
 import io
 import json
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
-
-import msgspec
+from typing import Any, BinaryIO, cast
 
 from lcc_sidecar.limits import LINE_MAX_BYTES, RECORDER_READ_BYTES, STASH_BATCH
 from lcc_sidecar.policy import markers, notes
@@ -27,7 +24,7 @@ from lcc_sidecar.stash.records import Entry
 from lcc_sidecar.transcript.files import open_regular
 from lcc_sidecar.transcript.messages_json import result_text
 from lcc_sidecar.transcript.model import Pair, ToolCall
-from lcc_sidecar.transcript.rows import Row, decode_row
+from lcc_sidecar.transcript.rows import Row, decode_object, decode_row
 
 _TARGETS = ("file_path", "path", "notebook_path", "command", "cmd", "pattern", "url", "query")
 _CLEARED = "[Old tool result content"  # what the client puts where it cleared a result
@@ -59,22 +56,22 @@ class Recorder:
         """
         with open_regular(self.path) as raw:
             file = io.BufferedReader(cast("io.RawIOBase", raw), RECORDER_READ_BYTES)
-            at = self._start(os.fstat(raw.fileno()).st_size)
+            at = self._start(file)
             file.seek(at)
             while True:
                 entries: list[Entry] = []
                 while len(entries) < STASH_BATCH:
-                    line = file.readline(LINE_MAX_BYTES)
-                    if not line.endswith(b"\n"):
+                    line, length = _line(file)
+                    if not length:
                         self._write(entries, at)
                         return True
                     entries += self._entries(line, at)
-                    at += len(line)
+                    at += length
                 self._write(entries, at)
                 if until is not None and time.monotonic() > until:
                     return False
 
-    def _start(self, size: int) -> int:
+    def _start(self, file: BinaryIO) -> int:
         if self._read_to is None:
             with self.database.reading() as db:
                 row = db.execute(
@@ -82,7 +79,9 @@ class Recorder:
                     (records.name_of(self.session_id), records.place_of(str(self.path))),
                 ).fetchone()
             self._read_to = row[0] if row else 0
-        if size < self._read_to:  # cut or replaced: what is known already is passed over
+        if self._read_to:
+            file.seek(self._read_to - 1)
+        if self._read_to and file.read(1) != b"\n":  # cut or replaced: what is known is passed over
             self._read_to = 0
             self._calls.clear()
         return self._read_to
@@ -130,13 +129,29 @@ class Recorder:
                         is_error = block.get("is_error") is True
                         allowed = self.allows_credentials
                         yield _result(call, body, is_error=is_error, allowed=allowed)
-                    elif number := markers.number_of(result_text(block.get("content"), "")[0]):
+                    elif number := markers.number_of(
+                        result_text(block.get("content"), "content")[0]
+                    ):
                         self._numbers.append((records.name_of(call_id), number))
+
+
+def _line(file: BinaryIO) -> tuple[bytes, int]:
+    """Return the next whole line and its length, which is 0 at the end; nothing of a giant line."""
+    line = file.readline(LINE_MAX_BYTES)
+    length = len(line)
+    if line.endswith(b"\n"):
+        return line, length
+    while part := file.readline(LINE_MAX_BYTES):
+        length += len(part)
+        if part.endswith(b"\n"):
+            return b"", length
+    return b"", 0
 
 
 def body_of(content: Any) -> Body | None:
     """Return what the stash keeps of a result's content; None for what is a stub or a note."""
-    text, media = result_text(content, "content")
+    is_known = content is None or isinstance(content, (str, list))
+    text, media = result_text(content, "content") if is_known else ("", ("another shape",))
     if media:
         return blocks_body(content)
     return None if notes.is_note(text) or text.startswith(_CLEARED) else Body.of_text(text)
@@ -162,7 +177,7 @@ def _result(call: ToolCall, body: Body, *, is_error: bool, allowed: bool) -> Ent
 
 
 def _queued(line: bytes) -> Iterator[Entry]:
-    row = msgspec.json.decode(line)
-    prompt = row["attachment"].get("prompt")
+    row = decode_object(line)
+    prompt = row["attachment"].get("prompt") if isinstance(row, dict) else None
     if isinstance(prompt, str) and prompt.strip():
         yield Entry("user", Body.of_text(prompt))
