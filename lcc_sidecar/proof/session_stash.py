@@ -24,7 +24,9 @@ class SessionStash:
         path: str | None = None,
         transcript: Transcript | None = None,
     ) -> None:
-        """`path` is where the session's file is, if that is known: it says that it can go on.
+        """`path` is the file that the pointers stand in: while it is there, they are kept.
+
+        It counts only until the session is followed in a file of its own.
 
         `transcript` is what it holds, if nobody has looked through it: markers in it may name
         numbers of another session.
@@ -101,7 +103,9 @@ class SessionStash:
     def _session(self, db: sqlite3.Connection) -> int:
         if self._session_id is None:
             return records.NO_SESSION
-        return records.open_session(db, self._session_id, self._path)
+        session = records.open_session(db, self._session_id)
+        records.stands_at(db, session, self._path)
+        return session
 
     def _point(self, db: sqlite3.Connection, session: int, body: Body) -> None:
         db.execute(

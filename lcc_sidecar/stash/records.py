@@ -74,6 +74,14 @@ def open_session(
     return number
 
 
+def stands_at(db: sqlite3.Connection, session: int, path: str | None) -> None:
+    """Have a session be where a file is, unless it is known to be elsewhere."""
+    db.execute(
+        "UPDATE sessions SET transcript_path = coalesce(transcript_path, ?) WHERE n = ?",
+        (place_of(path), session),
+    )
+
+
 def recall_off(db: sqlite3.Connection, session: int) -> str | None:
     """Return why recall by number is off in a session; None if it is on."""
     found = db.execute("SELECT recall_off FROM sessions WHERE n = ?", (session,)).fetchone()
