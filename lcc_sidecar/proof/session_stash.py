@@ -92,7 +92,9 @@ class SessionStash:
         for seq, entry in numbered:
             records.restore(db, session, seq, entry)
         records.check_numbers(db, session, self._numbers)
-        if records.recall_off(db, session):
+        # A subagent has entries of its own, and no file that is followed: a number that it recalls
+        # is looked for among its session's.
+        if records.recall_off(db, session) or not records.has_place(db, session):
             return {}
         return {  # a number counts only where it leads to the very text that is about to go
             str(entry.tool_use_id): seq

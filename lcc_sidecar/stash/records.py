@@ -82,6 +82,12 @@ def stands_at(db: sqlite3.Connection, session: int, path: str | None) -> None:
     )
 
 
+def has_place(db: sqlite3.Connection, session: int) -> bool:
+    """Return whether it is known in which file a session stands."""
+    found = db.execute("SELECT transcript_path FROM sessions WHERE n = ?", (session,)).fetchone()
+    return found is not None and found[0] is not None
+
+
 def recall_off(db: sqlite3.Connection, session: int) -> str | None:
     """Return why recall by number is off in a session; None if it is on."""
     found = db.execute("SELECT recall_off FROM sessions WHERE n = ?", (session,)).fetchone()

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from lcc_sidecar.cli.compact import compact
 from lcc_sidecar.cli.fork import fork
+from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.stash import gc
 from lcc_sidecar.stash.bodies import text_at
 from lcc_sidecar.stash.database import Database
@@ -133,3 +134,12 @@ def test_own_markers_leave_numbers_on(database: Database, session: Path) -> None
     found = by_number(2, A)
     assert isinstance(found, Recalled)
     assert found.text == TEXTS["b0"]
+
+
+def test_what_no_file_is_known_of_gets_no_number(database: Database, session: Path) -> None:
+    Recorder(database, A, session).catch_up()
+    subagent = SessionStash(database, "agent-1").stash([worlds.pair("t1", "of the subagent")])
+
+    assert subagent["t1"].seq is None
+    followed = SessionStash(database, A).stash([worlds.pair("t1", "of the session")])
+    assert followed["t1"].seq is not None
