@@ -38,6 +38,7 @@ class Talk(Conversation):
         self.path.write_bytes(self.data())
         index = SessionIndex("s1", self.path)
         index.update()
+        self.stashing.see(index)  # as the server does before it answers
         request = {
             "session_id": "s1", "transcript_path": str(self.path), "cwd": str(self.folder),
             "trigger": "manual", "options": options or {}, "rows": self.live(),
