@@ -27,7 +27,10 @@ def main(arguments: list[str]) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     if options.command == "uninstall":
-        uninstalling.preview() if options.dry_run else uninstalling.uninstall()
+        if options.dry_run:
+            uninstalling.preview()
+        else:
+            uninstalling.uninstall(purge=options.purge)
     elif options.dry_run:
         installing.preview()
     else:
@@ -45,6 +48,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="print what would change, exactly; change nothing"
+    )
+    parser.add_argument(
+        "--purge",
+        action="store_true",
+        help="with uninstall: remove the stash even if pointers in sessions lead into it",
     )
     parser.add_argument(
         "--wheels", type=Path, metavar="DIR", help="a folder of wheels, for a machine offline"

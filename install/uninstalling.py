@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from install import record, registration
+from install import record, registration, stash_files
 from install.console import short, step
 from install.installing import Places, alone, is_our_link, places
 from lcc_sidecar.errors import InstallError, LccError, SidecarUnreachableError
@@ -19,8 +19,11 @@ _POINT = re.compile(r"[0-9a-f]{16}\.lock")
 _MADE = ("venv", "wheels", "wheels.new", "plugin", "install.json", "install.lock")
 
 
-def uninstall() -> None:
-    """Undo the install. Raise LccError at a step that failed; the rest can then be run again."""
+def uninstall(*, purge: bool = False) -> None:
+    """Undo the install. Raise LccError at a step that failed; the rest can then be run again.
+
+    The stash stays if pointers in sessions lead into it, unless `purge`.
+    """
     to = places()
     known = record.read()
     registrations = _registrations(known, to)
@@ -46,6 +49,9 @@ def uninstall() -> None:
             if "cache" in known:
                 shutil.rmtree(known["cache"], ignore_errors=True)
             said("removed " + ", ".join(map(short, _gone(known, to))))
+        with step("stash") as said:
+            said("removed" if stash_files.remove(purge=purge) else f"kept, {_why_kept()}")
+            _remove_empty(Path(state_dir()))
     _tell_what_is_left(to)
 
 
@@ -59,6 +65,14 @@ def preview() -> None:
     print("Would stop the sidecar and remove:")
     for what in _gone(known, to):
         print(f"  {what}")
+    if stash_files.pointers():
+        print(f"But for {stash_files.folder()}: {_why_kept()}")
+
+
+def _why_kept() -> str:
+    count = stash_files.pointers()
+    results = "1 result that" if count == 1 else f"{count} results that"
+    return f"{results} left your sessions may be nowhere else (--purge removes it)"
 
 
 def _nothing_here(to: Places) -> str:
@@ -125,6 +139,7 @@ def _remove_written() -> None:
     state = Path(state_dir())
     for path in (*state.glob("*.log"), *state.glob("*.log.1")):
         path.unlink(missing_ok=True)
+    shutil.rmtree(state / "compactions", ignore_errors=True)
     _remove_empty(state)
 
 
@@ -153,7 +168,9 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _tell_what_is_left(to: Places) -> None:
-    left = [folder for folder in (to.data, Path(state_dir())) if folder.exists()]
+    ours = {stash_files.folder()}
+    folders = (to.data, Path(state_dir()))
+    left = [folder for folder in folders if folder.exists() and set(folder.iterdir()) - ours]
     for folder in left:
         print(f"  left, because we did not make it: {folder}")
     print(

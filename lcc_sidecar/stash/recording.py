@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from lcc_sidecar.limits import LINE_MAX_BYTES, RECORDER_READ_BYTES, STASH_BATCH
+from lcc_sidecar.limits import LINE_MAX_BYTES, RECORDER_READ_BYTES, STASH_BATCH, STASH_BATCH_BYTES
 from lcc_sidecar.policy import markers, notes
 from lcc_sidecar.policy.credentials import is_credential_result
 from lcc_sidecar.policy.recalled import is_recall
@@ -58,18 +58,22 @@ class Recorder:
             file = io.BufferedReader(cast("io.RawIOBase", raw), RECORDER_READ_BYTES)
             at = self._start(file)
             file.seek(at)
-            while True:
-                entries: list[Entry] = []
-                while len(entries) < STASH_BATCH:
-                    line, length = _line(file)
-                    if not length:
-                        self._write(entries, at)
-                        return True
-                    entries += self._entries(line, at)
+            is_all = False
+            while not is_all:
+                entries, size = list[Entry](), 0
+                while len(entries) < STASH_BATCH and size < STASH_BATCH_BYTES:
+                    line, length = _next_line(file)
+                    is_all = length is None
+                    if length is None:
+                        break
+                    found = list(self._entries(line, at))
+                    entries += found
+                    size += sum(len(entry.body.data) for entry in found)
                     at += length
                 self._write(entries, at)
                 if until is not None and time.monotonic() > until:
-                    return False
+                    break
+            return is_all
 
     def _start(self, file: BinaryIO) -> int:
         if self._read_to is None:
@@ -135,19 +139,6 @@ class Recorder:
                         self._numbers.append((records.name_of(call_id), number))
 
 
-def _line(file: BinaryIO) -> tuple[bytes, int]:
-    """Return the next whole line and its length, which is 0 at the end; nothing of a giant line."""
-    line = file.readline(LINE_MAX_BYTES)
-    length = len(line)
-    if line.endswith(b"\n"):
-        return line, length
-    while part := file.readline(LINE_MAX_BYTES):
-        length += len(part)
-        if part.endswith(b"\n"):
-            return b"", length
-    return b"", 0
-
-
 def body_of(content: Any) -> Body | None:
     """Return what the stash keeps of a result's content; None for what is a stub or a note."""
     is_known = content is None or isinstance(content, (str, list))
@@ -174,6 +165,20 @@ def _result(call: ToolCall, body: Body, *, is_error: bool, allowed: bool) -> Ent
         is_withheld=not allowed and is_credential_result(call, text),
         is_indexed=not is_recall(call),
     )
+
+
+def _next_line(file: "io.BufferedReader[io.RawIOBase]") -> tuple[bytes, int | None]:
+    """Return the next whole line and its length; no length if there is none yet.
+
+    One that is longer than any row is passed over, and comes back empty.
+    """
+    line = file.readline(LINE_MAX_BYTES)
+    length, is_row = len(line), True
+    while len(line) == LINE_MAX_BYTES and not line.endswith(b"\n"):
+        is_row = False
+        line = file.readline(LINE_MAX_BYTES)
+        length += len(line)
+    return (line if is_row else b"", length) if line.endswith(b"\n") else (b"", None)
 
 
 def _queued(line: bytes) -> Iterator[Entry]:
