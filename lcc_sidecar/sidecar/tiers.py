@@ -107,7 +107,12 @@ class Step:
         """Return the options of a pass that is due now: the client has said that it is time."""
         configured = Elision(**load_config())
         tokens = token_counter("estimate").count(transcript.texts()) + configured.overhead_tokens
-        elision = msgspec.structs.replace(configured, context_window=tokens, reserve_tokens=1)
+        elision = msgspec.structs.replace(
+            configured,
+            context_window=tokens,
+            reserve_tokens=1,
+            recall=configured.recall and self.hold is not None and self.hold.has_numbers,
+        )
         is_aggressive = self.tier == "aggressive"
         standing = Standing(
             decided_through=self.hold.decided_through if self.hold else None,
