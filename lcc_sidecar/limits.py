@@ -181,6 +181,7 @@ SEE_SECONDS = 0.7  # of a hook's one second for what is new; what is left then g
 AFTER_MAX_CHARS = 1000  # it stands in the window from then on (FR-023: a kilobyte)
 AFTER_FAILED_MAX = 4  # the newest failures come first: they are what is asked for
 AFTER_TARGET_CHARS = 60
+AFTER_COMMAND_CHARS = 200  # a longer command line is left to the tool
 
 # --- the sidecar's own look at what the stash need not keep ---
 COLLECT_FIRST_SECONDS = 60.0  # a start is for whoever waits for it

@@ -219,4 +219,6 @@ def _tried(step: Callable[[], _Result]) -> _Result | None:
         log.report("stash", error)
     except OSError:
         pass  # the session's file is gone or cannot be read: the next nudge looks again
+    except Exception as error:  # noqa: BLE001 - one session's odd line must not end it for all
+        log.report("stash", error)
     return None

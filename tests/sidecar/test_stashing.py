@@ -85,7 +85,7 @@ def test_after_a_summary_the_model_is_told_how_to_have_the_exact_error_back(worl
     text = context(ran.out)
     assert len(text) <= 1000
     assert "2 tool results" in text
-    assert "pytest -q (failed, 3 lines)" in text
+    assert '"pytest -q" (failed, 3 lines)' in text
     failed = next(line for line in text.splitlines() if "failed" in line)
     short = failed.split()[1]
     database = Database()
@@ -231,3 +231,15 @@ def test_what_is_too_much_goes_by_itself_and_what_is_pointed_at_stays(tmp_path):
     assert held(pointed)
     over.set()
     stashing.close()
+
+
+def test_one_session_that_cannot_be_written_down_does_not_end_it_for_the_others(world, tmp_path):
+    session = Session()
+    session.replies(tool_use("t1", "NAME", command="make"))
+    session.returns("t1", "output")
+    odd = tmp_path / "odd.jsonl"
+    odd.write_bytes(session.data().replace(b"NAME", rb"\ud800"))  # no database takes half a letter
+    world.nudge(hook_input(odd, "odd"))
+    world.nudge(hook_input(talk(tmp_path)))
+    assert world.ask("drain")["ok"]
+    assert len(held()) == 3
