@@ -27,7 +27,8 @@ def main(arguments: list[str]) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     if options.command == "uninstall":
-        uninstalling.preview() if options.dry_run else uninstalling.uninstall()
+        undo = uninstalling.preview if options.dry_run else uninstalling.uninstall
+        undo(takes_stash=options.stash)
     elif options.dry_run:
         installing.preview()
     else:
@@ -45,6 +46,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="print what would change, exactly; change nothing"
+    )
+    parser.add_argument(
+        "--stash",
+        action="store_true",
+        help="uninstall: remove also what is kept of your sessions, for good",
     )
     parser.add_argument(
         "--wheels", type=Path, metavar="DIR", help="a folder of wheels, for a machine offline"
