@@ -190,6 +190,7 @@ COLLECT_EVERY_SECONDS = 6 * 3600.0  # it is due by days and by gigabytes
 # --- tiers of a live compaction ---
 FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon
 USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is
+AUTO_PERCENT = 85  # of the window, where the client compacts by itself: 167k of 200k, 967k of 1M
 
 # --- words of the stash (what an index holds was made with these numbers) ---
 WORD_MAX_CHARS = 64  # a SHA-256 in hex; what is longer is found by its start

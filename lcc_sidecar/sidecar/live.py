@@ -103,7 +103,14 @@ def answer(
         hold = _hold(stashing, asked) if stashing else None
         index = _index_for(asked, session)
         frame = _framed_once_written(rows, index, asked, hold)
-        made = _by_tier(frame, fill(asked.usage, index), asked, options, hold)
+        window = fill(
+            asked.usage,
+            index,
+            frame.before,
+            is_auto=asked.trigger == "auto",
+            is_subagents=asked.agent_id is not None,
+        )
+        made = _by_tier(frame, window, asked, options, hold)
     except msgspec.ValidationError:
         return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
