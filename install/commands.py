@@ -27,8 +27,10 @@ def main(arguments: list[str]) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     if options.command == "uninstall":
-        undo = uninstalling.preview if options.dry_run else uninstalling.uninstall
-        undo(takes_stash=options.stash)
+        if options.dry_run:
+            uninstalling.preview()
+        else:
+            uninstalling.uninstall(purge=options.purge)
     elif options.dry_run:
         installing.preview()
     else:
@@ -48,9 +50,9 @@ def _parser() -> argparse.ArgumentParser:
         "--dry-run", action="store_true", help="print what would change, exactly; change nothing"
     )
     parser.add_argument(
-        "--stash",
+        "--purge",
         action="store_true",
-        help="uninstall: remove also what is kept of your sessions, for good",
+        help="with uninstall: remove the stash even if pointers in sessions lead into it",
     )
     parser.add_argument(
         "--wheels", type=Path, metavar="DIR", help="a folder of wheels, for a machine offline"

@@ -1,7 +1,4 @@
-"""`python3 install uninstall`: everything that an install made goes, in the order that is safe.
-
-What came out of sessions stays unless the person says otherwise: pointers in them lead there.
-"""
+"""`python3 install uninstall`: everything that an install made goes, in the order that is safe."""
 
 import os
 import re
@@ -10,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from install import record, registration
+from install import record, registration, stash_files
 from install.console import short, step
 from install.installing import Places, alone, is_our_link, places
 from lcc_sidecar.errors import InstallError, LccError, SidecarUnreachableError
@@ -19,21 +16,19 @@ from lcc_sidecar.near import client, lock, wire
 from lcc_sidecar.paths import HOME_VARIABLE, meeting_folders, meeting_point, state_dir
 
 _POINT = re.compile(r"[0-9a-f]{16}\.lock")
-_THEIRS = ("stash", "compactions")  # folders with what came out of a person's sessions
 _MADE = ("venv", "wheels", "wheels.new", "plugin", "install.json", "install.lock")
 
 
-def uninstall(*, takes_stash: bool = False) -> None:
+def uninstall(*, purge: bool = False) -> None:
     """Undo the install. Raise LccError at a step that failed; the rest can then be run again.
 
-    `takes_stash`: what came out of the person's sessions goes, too.
+    The stash stays if pointers in sessions lead into it, unless `purge`.
     """
     to = places()
     known = record.read()
     registrations = _registrations(known, to)
-    if not to.data.exists() and not registrations and not (takes_stash and _theirs()):
+    if not to.data.exists() and not registrations:
         print(_nothing_here(to))
-        _tell_of_theirs()
         return
     with alone(to.data):
         # First so that no new session finds us, then so that no running one can start a sidecar.
@@ -49,18 +44,18 @@ def uninstall(*, takes_stash: bool = False) -> None:
         with step("sidecar") as said:
             said("stopped" if _stop_sidecar() else "there was none")
         with step("files") as said:
-            gone = _gone(known, to, takes_stash=takes_stash)
-            for folder in _theirs() if takes_stash else ():
-                shutil.rmtree(folder)
             _remove_made(to.data)
             _remove_written()
             if "cache" in known:
                 shutil.rmtree(known["cache"], ignore_errors=True)
-            said("removed " + ", ".join(map(short, gone)))
+            said("removed " + ", ".join(map(short, _gone(known, to))))
+        with step("stash") as said:
+            said("removed" if stash_files.remove(purge=purge) else f"kept, {_why_kept()}")
+            _remove_empty(Path(state_dir()))
     _tell_what_is_left(to)
 
 
-def preview(*, takes_stash: bool = False) -> None:
+def preview() -> None:
     """Print what an uninstall would do, with the exact change of the settings. Change nothing."""
     to = places()
     known = record.read()
@@ -68,10 +63,16 @@ def preview(*, takes_stash: bool = False) -> None:
         before, after = registration.restored(Path(settings), undo)
         print(registration.diff(Path(settings), before, after) or f"{settings} stays as it is.")
     print("Would stop the sidecar and remove:")
-    for what in _gone(known, to, takes_stash=takes_stash):
+    for what in _gone(known, to):
         print(f"  {what}")
-    if not takes_stash:
-        _tell_of_theirs()
+    if stash_files.pointers():
+        print(f"But for {stash_files.folder()}: {_why_kept()}")
+
+
+def _why_kept() -> str:
+    count = stash_files.pointers()
+    results = "1 result that" if count == 1 else f"{count} results that"
+    return f"{results} left your sessions may be nowhere else (--purge removes it)"
 
 
 def _nothing_here(to: Places) -> str:
@@ -84,19 +85,9 @@ def _nothing_here(to: Places) -> str:
     )
 
 
-def _gone(known: dict[str, Any], to: Places, *, takes_stash: bool) -> list[str]:
+def _gone(known: dict[str, Any], to: Places) -> list[str]:
     """Return what an uninstall takes away, apart from the registration."""
-    state = state_dir()
-    stays = _theirs() and not takes_stash
-    return [
-        str(to.data),
-        f"the logs in {state}" if stays else state,
-        *([known["cache"]] if "cache" in known else []),
-    ]
-
-
-def _theirs() -> list[Path]:
-    return [path for path in (Path(state_dir(), name) for name in _THEIRS) if path.is_dir()]
+    return [str(to.data), state_dir(), *([known["cache"]] if "cache" in known else [])]
 
 
 def _registrations(known: dict[str, Any], to: Places) -> dict[str, registration.Record]:
@@ -148,6 +139,7 @@ def _remove_written() -> None:
     state = Path(state_dir())
     for path in (*state.glob("*.log"), *state.glob("*.log.1")):
         path.unlink(missing_ok=True)
+    shutil.rmtree(state / "compactions", ignore_errors=True)
     _remove_empty(state)
 
 
@@ -176,20 +168,12 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _tell_what_is_left(to: Places) -> None:
-    theirs = _theirs()
-    state = Path(state_dir())
-    others = [path for path in state.glob("*") if path not in theirs]
-    for folder in [to.data] * to.data.exists() + [state] * bool(others):
-        print(f"  left, because we did not make all of it: {folder}")
-    _tell_of_theirs()
+    ours = {stash_files.folder()}
+    folders = (to.data, Path(state_dir()))
+    left = [folder for folder in folders if folder.exists() and set(folder.iterdir()) - ours]
+    for folder in left:
+        print(f"  left, because we did not make it: {folder}")
     print(
         "\nlcc-sidecar is uninstalled. Sessions that are open say so at their next turn, until you"
     )
     print("type /reload-plugins there; /compact is Claude Code's own summary again.")
-
-
-def _tell_of_theirs() -> None:
-    for folder in _theirs():
-        size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-        print(f"  stays: {folder} ({size / 1e6:.1f} MB), what came out of your sessions;")
-        print("  pointers in them lead there. `uninstall --stash` removes it for good")

@@ -31,8 +31,8 @@ RECALL_ID_DIGITS = 24  # of a body's 64, in notes: 96 bits; nobody finds two bod
 # Of a result that goes into the stash; for a short listing a call to recall it costs more than it
 # frees (FR-098). On the 18 published sessions with 20 calls or more, laid out, a floor of 2,000
 # frees 50.9 % of all characters, 1,500 52.8 %, 1,000 55.2 %, 800 56.2 %, 500 57.6 %, 200 58.3 %:
-# this is the highest round one that frees 55 %.
-STASH_FLOOR_CHARS = 1000
+# this is the highest round one that frees 55 % and a little more.
+STASH_FLOOR_CHARS = 800
 
 # --- reading session files ---
 TRANSCRIPT_MAX_BYTES = 1 << 30  # ten times the largest session seen; it is held in memory
@@ -172,7 +172,8 @@ STASH_BUSY_SECONDS = 5.0  # how long a writer waits for another one; a batch tak
 STASH_PAGE_BYTES = 8192  # a packed result has some kilobytes: few pages to follow
 STASH_ZSTD_LEVEL = 3  # 300 MB/s; the higher ones take twice the time for a tenth of the size
 STASH_BODY_MAX_BYTES = 64 * 1024 * 1024  # the client itself cuts results far below
-STASH_BATCH = 64  # entries a transaction: others wait no longer than that for their turn
+STASH_BATCH = 32  # entries a transaction at most: others wait as long for their turn
+STASH_BATCH_BYTES = 256 * 1024  # and so many bytes; their words take some 20 ms
 RECORDER_READ_BYTES = 256 * 1024  # read ahead; a line that is longer is held anyway
 STASH_TARGET_MAX_CHARS = 200  # of a path or a command; enough to know it again
 SEE_SECONDS = 0.7  # of a hook's one second for what is new; what is left then goes on behind it

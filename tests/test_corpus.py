@@ -15,10 +15,12 @@ import pytest
 from lcc_sidecar.bench.sessions import session_files
 from lcc_sidecar.bench.workspace import lay_out
 from lcc_sidecar.compaction import compact
+from lcc_sidecar.elision import Elision, Standing
 from lcc_sidecar.options import Options
 from lcc_sidecar.policy.lossy import lossy_decisions
 from lcc_sidecar.policy.protect import protect
 from lcc_sidecar.transcript.files import load_document, parse_document
+from lcc_sidecar.transcript.tokens import token_counter
 from lcc_sidecar.verify.drill import drill
 from lcc_sidecar.verify.registry import VERIFIERS
 from tests.stashers import InMemory
@@ -69,6 +71,31 @@ def test_a_recorded_session_compacts_verifies_and_drills(laid: tuple[Path, Path]
     changed = [i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
     assert len(changed) <= len(done.notes)
     assert document.render({}) == original
+
+
+@pytest.mark.parametrize("is_aggressive", [False, True])
+def test_a_recorded_session_is_elided_and_nothing_of_it_is_lost(
+    laid: tuple[Path, Path], is_aggressive: bool
+):
+    document = load_document(str(laid[0]))
+    stash = InMemory()
+    # A window of half its size, so that each session is over the threshold.
+    size = token_counter("estimate").count(document.transcript.texts())
+    elision = Elision(context_window=size // 2 + 1, reserve_tokens=1, overhead_tokens=0)
+    options = Options(elision=elision, standing=Standing(is_aggressive=is_aggressive))
+
+    done = compact(document.transcript, options, stasher=stash)
+    written = parse_document(document.render(done.notes)).transcript
+
+    assert written == done.transcript
+    assert VERIFIERS["elide"](document.transcript, written, allow_command_pointers=False) == []
+    drilled = drill(document.transcript, written, str(laid[1]), recall=stash.recall)
+    assert drilled.misses == ()
+    assert drilled.followed.total() == len(done.notes)
+    told = done.report["elision"]
+    after = Standing(decided_through=told["decided_through"], is_aggressive=told["is_aggressive"])
+    again = compact(written, Options(elision=elision, standing=after), stasher=stash)
+    assert again.notes == {}
 
 
 def test_what_the_lossy_rules_drop_and_trim_is_what_the_written_file_says(

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lcc_sidecar import __version__, limits
-from lcc_sidecar.errors import LccError
+from lcc_sidecar.errors import LccError, StashError
 from lcc_sidecar.paths import data_dir, install_record, is_private, meeting_folders
 from lcc_sidecar.sidecar import lifecycle
+from lcc_sidecar.stash.view import View
 from lcc_sidecar.transcript.tokens import token_counter
 
 INSTALL = "run `python3 install` in lcc-sidecar's folder"
@@ -72,6 +73,7 @@ def installation() -> Iterator[Check]:
     yield _folders()
     if python is not None:
         yield _answer(python)
+    yield _stash()
     yield _vocabulary()
 
 
@@ -170,6 +172,22 @@ def _answer(python: str) -> Check:
         return Check("answer", "ok", "the mod's question reaches the sidecar, and a reply comes")
     detail = f"no reply to the mod's question: exit {code}, {said or 'nothing'}"
     return Check("answer", "problem", detail, "look into hooks.log in the state folder")
+
+
+def _stash() -> Check:
+    """Look whether recall can read what was stashed, and how much that is."""
+    view = View()
+    if not view.path.exists():
+        return Check("stash", "ok", "nothing is stashed yet")
+    try:
+        with view.reading() as db:
+            texts = db.execute("SELECT count(*) FROM objects").fetchone()[0]
+    except StashError as error:
+        folder = view.path.parent
+        fix = f"chmod 700 '{folder}', or move it away: a new one is made"
+        return Check("stash", "problem", str(error), fix)
+    size = view.path.stat().st_size
+    return Check("stash", "ok", f"{texts:,} texts, {size / 1e6:.1f} MB  {view.path}")
 
 
 def _vocabulary() -> Check:

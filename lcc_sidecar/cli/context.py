@@ -130,10 +130,10 @@ def _went(passes: list[Pass]) -> Iterable[RenderableType]:
     if not passes:
         yield Text("Nothing went yet.", style="dim")
         return
-    found = new_table("What went", "results", "tokens before", "after", "tier")
+    found = new_table("What went (tokens)", "results", "evidence kept", "before", "after", "tier")
     for done in passes[-_PASSES_SHOWN:]:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(done.passed_at))
-        numbers = (done.elided, done.tokens_before, done.tokens_after)
+        numbers = (done.elided, done.evidence, done.tokens_before, done.tokens_after)
         found.add_row(f"{when} {done.trigger}", *(f"{n:,}" for n in numbers), done.tier)
     yield found
 

@@ -11,13 +11,17 @@ import click
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
 from lcc_sidecar.cli.refused import RefusingCommand
+from lcc_sidecar.compaction import Compaction
 from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import LccError, StashError
 from lcc_sidecar.forking import Original, copy_path, read_original, write_copy
+from lcc_sidecar.journalling import as_pass
 from lcc_sidecar.options import Options, RulesMode, check
 from lcc_sidecar.output import check_targets, to_json, write_whole
 from lcc_sidecar.proof.session_stash import SessionStash
+from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.database import Database
+from lcc_sidecar.stash.journal import Tier
 from lcc_sidecar.transcript.finding import find_session
 
 
@@ -69,21 +73,25 @@ def fork(  # noqa: PLR0913 - one parameter an option
     check(options)
     session_id = str(uuid.uuid4())
     copy = copy_path(original, session_id)
-    with progress_bar() as progress, _stash_of(session_id, copy, rules_mode) as stash:
-        done = run_pass(original.document.transcript, options, progress, stasher=stash)
-    print_receipt(done.report, title=f"fork of {os.path.basename(path)}")
-    if report:
-        write_whole(report, to_json(done.report))
-    if not done.notes and not done.dropped:
-        raise LccError("nothing can go, so no copy was made; the session stays as it is")
-    write_copy(original, done, copy)
+    with _stash_of(rules_mode) as database:
+        stash = SessionStash(database, session_id, copy) if database else None
+        with progress_bar() as progress:
+            done = run_pass(original.document.transcript, options, progress, stasher=stash)
+        print_receipt(done.report, title=f"fork of {os.path.basename(path)}")
+        if report:
+            write_whole(report, to_json(done.report))
+        if not done.notes and not done.dropped:
+            raise LccError("nothing can go, so no copy was made; the session stays as it is")
+        write_copy(original, done, copy)
+        if database:
+            _note(database, session_id, done, rules_mode)
     click.echo(_how_to_open(original, session_id, copy))
     _warn(original)
 
 
 @contextmanager
-def _stash_of(session_id: str, path: str, rules_mode: RulesMode) -> Iterator[SessionStash | None]:
-    """Give the stash as the copy's session has it; none if it cannot be used but is not needed."""
+def _stash_of(rules_mode: RulesMode) -> Iterator[Database | None]:
+    """Give the stash; none if it cannot be used but is not needed."""
     try:
         database = Database()
     except StashError:
@@ -92,7 +100,15 @@ def _stash_of(session_id: str, path: str, rules_mode: RulesMode) -> Iterator[Ses
         yield None
         return
     with closing(database):
-        yield SessionStash(database, session_id, path)
+        yield database
+
+
+def _note(database: Database, session_id: str, done: Compaction, rules_mode: RulesMode) -> None:
+    """Record the pass as the copy's first one; what went so far is not argued about again."""
+    tier: Tier = "stashed" if rules_mode == "stashed" else "recoverable"
+    with database.writing() as db:
+        journal.note_pass(db, session_id, as_pass(done, "fork", rules_mode, tier))
+        journal.set_tier(db, session_id, tier)
 
 
 def _there(folder: str | None) -> str | None:

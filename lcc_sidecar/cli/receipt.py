@@ -13,7 +13,10 @@ from lcc_sidecar import explain
 _BAR = 28
 _ROWS = 7
 _WHAT = 32
-_NUMBERS = ("calls", "characters", "after", "keep_result")
+_NUMBERS = (
+    *("calls", "characters", "after", "keep_result"),
+    *("results", "tokens", "before", "evidence", "could go", "proven", "by the stash"),
+)
 _PROOFS = {"disk": "proven on disk", "transcript_proxy": "by the transcript alone"}
 
 

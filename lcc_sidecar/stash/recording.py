@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import msgspec
 
-from lcc_sidecar.limits import LINE_MAX_BYTES, RECORDER_READ_BYTES, STASH_BATCH
+from lcc_sidecar.limits import LINE_MAX_BYTES, RECORDER_READ_BYTES, STASH_BATCH, STASH_BATCH_BYTES
 from lcc_sidecar.policy import notes
 from lcc_sidecar.policy.credentials import is_credential_result
 from lcc_sidecar.policy.recalled import is_recall
@@ -59,18 +59,22 @@ class Recorder:
             file = io.BufferedReader(cast("io.RawIOBase", raw), RECORDER_READ_BYTES)
             at = self._start(os.fstat(raw.fileno()).st_size)
             file.seek(at)
-            while True:
-                entries: list[Entry] = []
-                while len(entries) < STASH_BATCH:
-                    line = file.readline(LINE_MAX_BYTES)
-                    if not line.endswith(b"\n"):
-                        self._write(entries, at)
-                        return True
-                    entries += self._entries(line, at)
-                    at += len(line)
+            is_all = False
+            while not is_all:
+                entries, size = list[Entry](), 0
+                while len(entries) < STASH_BATCH and size < STASH_BATCH_BYTES:
+                    line, length = _next_line(file)
+                    is_all = length is None
+                    if length is None:
+                        break
+                    found = list(self._entries(line, at))
+                    entries += found
+                    size += sum(len(entry.body.data) for entry in found)
+                    at += length
                 self._write(entries, at)
                 if until is not None and time.monotonic() > until:
-                    return False
+                    break
+            return is_all
 
     def _start(self, size: int) -> int:
         if self._read_to is None:
@@ -153,6 +157,20 @@ def _result(call: ToolCall, body: Body, *, is_error: bool, allowed: bool) -> Ent
         is_withheld=not allowed and is_credential_result(call, text),
         is_indexed=not is_recall(call),
     )
+
+
+def _next_line(file: "io.BufferedReader[io.RawIOBase]") -> tuple[bytes, int | None]:
+    """Return the next whole line and its length; no length if there is none yet.
+
+    One that is longer than any row is passed over, and comes back empty.
+    """
+    line = file.readline(LINE_MAX_BYTES)
+    length, is_row = len(line), True
+    while len(line) == LINE_MAX_BYTES and not line.endswith(b"\n"):
+        is_row = False
+        line = file.readline(LINE_MAX_BYTES)
+        length += len(line)
+    return (line if is_row else b"", length) if line.endswith(b"\n") else (b"", None)
 
 
 def _queued(line: bytes) -> Iterator[Entry]:

@@ -58,7 +58,7 @@ def test_a_whole_installation_is_found_whole(installed, client, tmp_path):
         [
             *("interpreter", "packages", "plugin", "sidecar", "socket folder", "answer"),
             *("vocabulary", "registration", "options", "client", "module", "policy", "hooks"),
-            "shell profile",
+            *("shell profile", "stash"),
         ],
         "ok",
     )
@@ -72,6 +72,19 @@ def test_each_check_is_one_line_and_a_problem_has_a_way_out_below(installed, cli
     assert ran.returncode == 1
     assert lines[0].startswith("  ✗ interpreter")
     assert "python3 install" in lines[1]
+
+
+def test_a_stash_that_cannot_be_read_is_a_problem(installed):
+    folder = installed.home / "lcc/state/stash"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / "stash.db").touch()
+    folder.chmod(0o755)
+    try:
+        code, found = findings(installed)
+    finally:
+        folder.chmod(0o700)
+    assert (code, found["stash"]["state"]) == (1, "problem")
+    assert found["stash"]["fix"].startswith("chmod 700 ")
 
 
 def test_a_client_without_mods_is_named_with_both_versions(installed, client):

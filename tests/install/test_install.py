@@ -199,25 +199,6 @@ def test_an_uninstall_without_a_record_still_takes_us_out_of_the_settings(user):
     assert not user.data.exists()
 
 
-def test_an_uninstall_says_that_the_stash_stays_and_removes_it_only_if_asked(user):
-    register(user.settings, user.plugin, None)
-    stash = user.home / "lcc/state/stash"
-    stash.mkdir(parents=True)
-    (stash / "stash.db").write_bytes(bytes(2_000_000))
-    (stash.parent / "sidecar.log").touch()
-    for arguments in (["--dry-run"], []):
-        ran = user.installer("uninstall", *arguments)
-        assert ran.returncode == 0, ran.stderr
-        assert f"{stash} (2.0 MB)" in ran.stdout
-        assert "we did not make" not in ran.stdout
-    assert [path.name for path in stash.parent.iterdir()] == ["stash"]
-    assert "(2.0 MB)" in user.installer("uninstall").stdout
-    ran = user.installer("uninstall", "--stash")
-    assert ran.returncode == 0, ran.stderr
-    assert "stays" not in ran.stdout
-    assert not stash.parent.exists()
-
-
 def test_an_uninstall_of_nothing_says_so(user):
     ran = user.installer("uninstall")
     assert (ran.returncode, ran.stdout) == (0, "Nothing is installed for this user.\n")

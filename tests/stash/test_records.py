@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lcc_sidecar.proof.session_stash import SessionStash
-from lcc_sidecar.stash import objects, records
+from lcc_sidecar.stash import objects, recording, records
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.recording import Recorder
@@ -188,6 +188,24 @@ def test_a_deadline_leaves_the_rest_for_the_next_time(database: Database, tmp_pa
     assert 0 < some < 300
     assert recorder.catch_up()
     assert [row[-1] for row in held(database)] == [f"word {number}" for number in range(300)]
+
+
+def test_a_line_that_is_too_long_for_a_row_is_passed_over(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "LINE_MAX_BYTES", 200)
+    path = tmp_path / "s.jsonl"
+    append(path, user("before"), user("x" * 1000), user("behind"))
+    recorder = Recorder(database, "s", path)
+    assert recorder.catch_up()
+    assert [row[-1] for row in held(database)] == ["before", "behind"]
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"half": "' + "y" * 500)
+    assert recorder.catch_up()
+    append(path, user("z"))
+    append(path, user("at last"))
+    recorder.catch_up()
+    assert [row[-1] for row in held(database)] == ["before", "behind", "at last"]
 
 
 def pair(call_id: str, text: str) -> Pair:

@@ -1,7 +1,8 @@
 """A stash of 100,000 results and 5 GB: recall and search stay fast, opening it costs nothing.
 
 LCC_SOAK_FULL=1 builds all of it (15 minutes, 2 GB of disk); otherwise LCC_SOAK_SECONDS bounds the
-building, and what came together by then has to hold the same limits.
+building, and what came together by then has to hold ten times these limits: a usual run shares its
+machine with others, and is no place to measure.
 """
 
 import os
@@ -25,6 +26,7 @@ from tests.stash.bodies import COMMON, Bodies
 FULL = os.environ.get("LCC_SOAK_FULL") == "1"
 SECONDS = float(os.environ.get("LCC_SOAK_SECONDS", "5"))
 ENTRIES, BATCH = 100_000, 64
+SLACK = 1 if FULL else 10
 SIZES = (20, 60, 150, 400, 900, 2600)  # lines; 50 KB on average
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(7200)]
@@ -72,8 +74,8 @@ def test_recall_by_id_and_by_seq_takes_less_than_10_ms(stash: Stash):
         assert isinstance(found, Recalled)
         assert found.id == stash.ids[number]
 
-    assert _p95("recall by id", by_id, picked) < 0.010
-    assert _p95("recall by seq", by_seq, picked) < 0.010
+    assert _p95("recall by id", by_id, picked) < 0.010 * SLACK
+    assert _p95("recall by seq", by_seq, picked) < 0.010 * SLACK
 
 
 def test_a_query_takes_less_than_150_ms_whatever_its_words_are(stash: Stash):
@@ -96,7 +98,7 @@ def test_a_query_takes_less_than_150_ms_whatever_its_words_are(stash: Stash):
         "starts of words": [f"{chosen.choice(rare)[:5]} need" for _ in range(50)],
     }
     for kind, queries in kinds.items():
-        assert _p95(f"query, {kind}", ask, queries) < 0.150
+        assert _p95(f"query, {kind}", ask, queries) < 0.150 * SLACK
 
 
 def test_a_query_finds_the_one_entry_that_holds_its_name(stash: Stash):
@@ -118,7 +120,7 @@ def test_opening_it_is_not_slower_than_opening_an_empty_one(stash: Stash, tmp_pa
         Database(path).close()
 
     fast = _p95("opening an empty one", opened, [empty] * 50)
-    assert _p95("opening it", opened, [stash.database.path] * 50) < 2 * fast + 0.005
+    assert _p95("opening it", opened, [stash.database.path] * 50) < (2 * fast + 0.005) * SLACK
 
 
 def _rare_words(stash: Stash, chosen: random.Random) -> list[str]:
