@@ -154,7 +154,8 @@ def _compact(request: TranscriptCompactionRequest, told: Told) -> TranscriptComp
         transcript = messages_json.parse_messages(decode_json(given))
         told.document = MessagesDocument(given, transcript)
         check(options)
-        with nullcontext(stasher) if stasher is not None else stasher_by_hand(options) as stash:
+        by_hand = stasher_by_hand(options, transcript)
+        with nullcontext(stasher) if stasher is not None else by_hand as stash:
             done = compaction.compact(transcript, options, client=client, stasher=stash)
             told.done = done
     except RecursionError:

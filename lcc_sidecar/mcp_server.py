@@ -206,7 +206,7 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
         document = told.document = _document(transcript, path)
         check(options)
         told.session_id = session_id_of(path, document) if path else None
-        with stasher_by_hand(options, told.session_id) as stash:
+        with stasher_by_hand(options, document.transcript, told.session_id) as stash:
             done = told.done = compact(document.transcript, options, stasher=stash)
         kept = keep(carried_out(document, done), done)
     return {"transcript": kept.transcript, "report": kept.report, **_summary(done.report)}

@@ -21,7 +21,7 @@ from lcc_sidecar.limits import (
     REPLY_MAX_BYTES,
     SESSION_ID_MAX_CHARS,
 )
-from lcc_sidecar.sidecar import receipts
+from lcc_sidecar.sidecar import log, receipts
 from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.blocks import check_blocks
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
@@ -115,10 +115,18 @@ def _answer(
         rows = seen.rows = read_rows(request.get("rows"))
         options = read_options(asked.options)
         seen.mode, seen.cwd = options.mode, asked.cwd
-        hold = stashing.hold(seen.session_id) if stashing else None
+        seen.is_subagents = asked.agent_id is not None
+        hold = _hold(stashing, asked) if stashing else None
         index = seen.index = _index_for(asked, session)
         frame = _framed_once_written(rows, index, asked, hold)
-        made = _by_tier(frame, fill(asked.usage, index), asked, options, hold)
+        window = fill(
+            asked.usage,
+            index,
+            frame.before,
+            is_auto=asked.trigger == "auto",
+            is_subagents=seen.is_subagents,
+        )
+        made = _by_tier(frame, window, asked, options, hold)
         seen.before, seen.after, seen.taken = made.before, made.after, made.taken
     except msgspec.ValidationError:
         return _fell_back("bad_request", "what the client said was not understood")
@@ -132,6 +140,8 @@ def _answer(
         return _too_little("nothing_to_prune", made.share)
     if made.share < options.least_share:
         return _too_little("too_little", made.share)
+    if hold and not hold.is_in_place:
+        return _fell_back("stash_gone", "the stash was removed while it was written to")
     reply = made.reply(time.perf_counter() - seen.started)
     if len(encode_reply(reply)) > REPLY_MAX_BYTES - ENVELOPE_BYTES:
         return _fell_back("too_much", "there is too much to carry along")
@@ -199,9 +209,16 @@ def _by_tier(
 ) -> _Decided:
     """Return what the first tier comes to that frees enough, else the last one."""
     question = "\n".join(filter(None, (asked.instructions, frame.words)))
+    seen = frame.before.with_notes(frame.media)  # nothing may point at what leaves with an image
     made = frame
     for step in ladder(options.mode, hold, escalates=options.escalate == "on"):
-        made = replace(frame, taken=step.take(frame.before, question, asked.cwd))
+        try:
+            made = replace(frame, taken=step.take(seen, question, asked.cwd))
+        except (LiveCompactionError, UsageError) as error:
+            if made is frame or made.share < options.least_share:
+                raise
+            log.report("tier", error)
+            break  # what the tier before it has proven stands
         before, after = made.tokens
         if made.share >= options.least_share and not window.is_full_without(before - after):
             break
@@ -255,6 +272,17 @@ def _framed(
         is_told=is_told(rows, index),
         words=next((row.text for row in reversed(rows) if row.is_kept and row.text), ""),
     )
+
+
+def _hold(stashing: Stashing, asked: Asked) -> Hold | None:
+    """Return the stash's part of whoever is compacted.
+
+    A subagent has an entry of its own there, and no numbers: who recalls one is asked which session
+    the client is on, and that is its parent.
+    """
+    if asked.agent_id is None:
+        return stashing.hold(asked.session_id)
+    return stashing.hold(asked.agent_id, has_numbers=False)
 
 
 def _index_for(asked: Asked, session: SessionIndex | None) -> SessionIndex:

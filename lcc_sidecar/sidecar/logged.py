@@ -34,6 +34,7 @@ class Seen:
     trigger: str = "manual"
     mode: str = "recoverable"
     cwd: str | None = None
+    is_subagents: bool = False
     rows: tuple[LiveRow, ...] = ()
     index: SessionIndex | None = None
     before: Transcript | None = None
@@ -67,7 +68,7 @@ def _entry(seen: Seen, reply: dict[str, Any], took_s: float) -> PassEntry:
         proofs=recording.proofs_of(mode, uses_disk=bool(seen.cwd)),
         tier=seen.taken.tier if seen.taken.reports else None,
         client=_version(seen.index) if seen.index else None,
-        billed_before=_billed(seen.index) if seen.index else None,
+        billed_before=_billed(seen),
     )
     return recording.pass_entry(made, seen.taken.reports, datetime.now(UTC))
 
@@ -88,8 +89,7 @@ def _own(seen: Seen, everything: Transcript) -> tuple[int, int]:
 
     A subagent's rows carry the id of the session that it works for: they are all its own.
     """
-    index = seen.index
-    known = index.rows if index and not _is_subagent(index) else {}
+    known = seen.index.rows if seen.index and not seen.is_subagents else {}
 
     def is_foreign(row: LiveRow) -> bool:
         found = known.get(row.handle or "")
@@ -100,17 +100,18 @@ def _own(seen: Seen, everything: Transcript) -> tuple[int, int]:
     return len(transcript.messages), sum(1 for _ in transcript.calls())
 
 
-def _is_subagent(index: SessionIndex) -> bool:
-    return index.path.parent.name == "subagents"
-
-
 def _version(index: SessionIndex) -> str | None:
     newest = list(index.rows.values())[-_LOOK_AT_ROWS:]
     versions = (version_in(index.read(row)) for row in reversed(newest))
     return next(filter(None, versions), None)
 
 
-def _billed(index: SessionIndex) -> int | None:
-    newest = next((row for row in reversed(index.rows.values()) if row.type == "assistant"), None)
-    is_copy = newest is not None and newest.is_foreign and not _is_subagent(index)
-    return None if is_copy else billed(index)
+def _billed(seen: Seen) -> int | None:
+    """Return what the newest request was billed for, unless that row is a copy."""
+    if seen.index is None:
+        return None
+    rows = reversed(seen.index.rows.values())
+    newest = next((row for row in rows if row.type == "assistant"), None)
+    if newest is not None and newest.is_foreign and not seen.is_subagents:
+        return None
+    return billed(seen.index, is_subagents=seen.is_subagents)

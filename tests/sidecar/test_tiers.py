@@ -38,6 +38,7 @@ class Talk(Conversation):
         self.path.write_bytes(self.data())
         index = SessionIndex("s1", self.path)
         index.update()
+        self.stashing.see(index)  # as the server does before it answers
         request = {
             "session_id": "s1", "transcript_path": str(self.path), "cwd": str(self.folder),
             "trigger": "manual", "options": options or {}, "rows": self.live(),
@@ -202,6 +203,26 @@ def test_the_billed_size_counts_where_the_client_says_none(tmp_path, stashing):
         talk.replies({"type": "text", "text": f"reply {n}"})
         talk.rows[-1]["message"]["usage"] = usage
     assert "gone" in talk.compact(window=200_000)["notes"]
+
+
+@pytest.mark.parametrize("tokens", [95_000, None])
+def test_a_client_that_compacts_by_itself_is_full_however_large_it_says_its_window_is(talk, tokens):
+    manual = talk.compact(tokens=tokens, window=1_000_000)
+    assert set(manual["notes"]) == {"on_disk"}
+    auto = talk.compact(tokens=tokens, window=1_000_000, trigger="auto")
+    assert set(auto["notes"]) == {"on_disk", "gone"}
+
+
+@pytest.mark.parametrize(("billed", "goes"), [(180_000, True), (2_000, False)])
+def test_a_subagent_is_as_full_as_its_own_requests_say(talk, billed, goes):
+    folder = talk.folder / "s1" / "subagents"
+    folder.mkdir(parents=True)
+    for row in talk.rows:
+        row["isSidechain"] = True
+    talk.rows[-1]["message"]["usage"] = {"input_tokens": billed}
+    (folder / "agent-a1.jsonl").write_bytes(talk.data())
+    reply = talk.compact(agent_id="a1", tokens=190_000 if not goes else 1_000, window=200_000)
+    assert ("gone" in reply["notes"]) is goes
 
 
 def test_a_screenshot_that_no_file_holds_goes_into_the_stash(tmp_path, stashing):
