@@ -67,10 +67,10 @@ def test_off_a_compaction_leaves_no_trace(talk, stashing):
 
 
 def test_a_compaction_is_one_line_that_agrees_with_its_reply(talk, stashing, logged):
-    reply = talk.compact(stashing, trigger="auto")
+    reply = talk.compact(stashing, trigger="plugin")
 
     [line] = logged()
-    assert (line["outcome"], line["trigger"], line["mode"]) == ("replaced", "auto", "recoverable")
+    assert (line["outcome"], line["trigger"], line["mode"]) == ("replaced", "plugin", "recoverable")
     assert (line["tier"], line["proofs"], line["client"]) == ("recoverable", "disk", "2.1.332")
     assert line["tokens_before"] == reply["tokens_before"]
     assert line["tokens_after"] == reply["tokens_after"]
