@@ -56,6 +56,7 @@ class _Line(msgspec.Struct, frozen=True):
     ms: dict[str, float] = {}
 
 
+_AS_THEY_ARE = [name for name in COLUMNS if name in _Line.__struct_fields__]
 _decode = msgspec.json.Decoder(_Line).decode
 
 
@@ -87,9 +88,9 @@ def table(lines: Iterable[bytes]) -> tuple[list[dict[str, Any]], int]:
 def as_csv(rows: Sequence[dict[str, Any]]) -> bytes:
     """Return rows as CSV with a head; what is not known is empty."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(row.values() for row in rows)  # each has the columns in their order
     return text.getvalue().encode()
 
 
@@ -113,9 +114,8 @@ def as_parquet(rows: Sequence[dict[str, Any]]) -> bytes:
 def _row(line: _Line) -> dict[str, Any]:
     outcome, _, reason = line.outcome.partition(": ")
     kept = max(line.kept_chars.items(), key=lambda item: item[1], default=(None, None))
-    told = msgspec.structs.asdict(line)
     values: dict[str, Any] = {
-        **{name: told[name] for name in COLUMNS if name in told},
+        **{name: getattr(line, name) for name in _AS_THEY_ARE},
         "outcome": outcome,
         "reason": reason or None,
         **{kind: sum(line.decisions.get(kind, {}).values()) for kind in KINDS},

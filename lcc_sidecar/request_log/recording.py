@@ -5,7 +5,7 @@ becomes `other`.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -153,9 +153,9 @@ def _versions(
 
 
 def _decisions(rows: Sequence[tuple[Mapping[str, Any], ...]]) -> dict[Any, dict[str, int]]:
-    found: dict[str, Counter[str]] = {}
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for _, decided, _ in rows:
-        found.setdefault(decided["decision"], Counter())[_reason(decided)] += 1
+        found[decided["decision"]][_reason(decided)] += 1
     return {kind: dict(counts) for kind, counts in found.items()}
 
 

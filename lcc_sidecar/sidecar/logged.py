@@ -79,9 +79,9 @@ def _transcript(rows: tuple[LiveRow, ...]) -> Transcript:
 
 def _sizes(before: Transcript, after: Transcript) -> Sizes:
     counter = token_counter("estimate")
-    tokens = counter.count(before.texts()), counter.count(after.texts())
-    chars = sum(map(len, before.texts())), sum(map(len, after.texts()))
-    return Sizes(chars, tokens, counter.method)
+    was, left = list(before.texts()), list(after.texts())  # each writes every call's input as JSON
+    chars = sum(map(len, was)), sum(map(len, left))
+    return Sizes(chars, (counter.count(was), counter.count(left)), counter.method)
 
 
 def _own(seen: Seen, everything: Transcript) -> tuple[int, int]:
