@@ -19,6 +19,7 @@ from lcc_sidecar.limits import (
     LEAST_SHARE_PERCENT,
     SESSION_ID_MAX_CHARS,
 )
+from lcc_sidecar.policy import notes
 from lcc_sidecar.sidecar import log, receipts
 from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.blocks import check_blocks
@@ -192,6 +193,8 @@ def _by_tier(
     question = "\n".join(filter(None, (asked.instructions, frame.words)))
     seen = frame.before.with_notes(frame.media)  # nothing may point at what leaves with an image
     made = frame
+    if hold and not any(notes.is_note(result.text) for _, result in frame.before.results()):
+        hold = replace(hold, decided_through=None)  # what was answered before never came to be
     for step in ladder(options.mode, hold, escalates=options.escalate == "on"):
         try:
             made = replace(frame, taken=step.take(seen, question, asked.cwd))

@@ -225,6 +225,15 @@ def test_a_subagent_is_as_full_as_its_own_requests_say(talk, billed, goes):
     assert ("gone" in reply["notes"]) is goes
 
 
+@pytest.mark.parametrize("mode", ["recoverable", "elide"])
+def test_an_answer_that_never_came_to_be_is_given_again(talk, mode):
+    """The person has stopped it, or gone back to before it."""
+    first = talk.compact({"mode": mode}, tokens=190_000, window=200_000)
+    again = talk.compact({"mode": mode}, tokens=190_000, window=200_000)
+    assert set(again["notes"]) >= {"on_disk", "gone"}
+    assert set(again["notes"]) == set(first["notes"])
+
+
 def test_a_screenshot_that_no_file_holds_goes_into_the_stash(tmp_path, stashing):
     talk = Talk(tmp_path, stashing)
     talk.says("look at the page")
