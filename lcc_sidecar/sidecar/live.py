@@ -7,6 +7,7 @@ Whatever is not certain is left to the client's own summary (`fell_back`).
 import re
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -129,7 +130,11 @@ def answer(
     reply = made.reply(time.perf_counter() - started)
     if hold:
         done = made.taken.as_pass(asked.trigger, *made.tokens, len(made.notes))
-        hold.note_pass(done, made.taken.decided_through)
+        record = partial(hold.note_pass, done, made.taken.decided_through)
+        if stashing and asked.agent_id is None:
+            stashing.expect(asked.session_id, record)
+        else:  # a subagent's SessionStart is its parent's
+            record()
     return reply
 
 

@@ -44,7 +44,9 @@ class Talk(Conversation):
             "trigger": "manual", "options": options or {}, "rows": self.live(),
             "usage": {"tokens": tokens, "window": window},
         }  # fmt: skip
-        return answer(request | fields, index, self.stashing)
+        reply = answer(request | fields, index, self.stashing)
+        self.stashing.stands("s1")  # as the client's SessionStart tells
+        return reply
 
     def runs(self, call_id, command, output, *, is_error=False):
         self.replies(tool_use(call_id, "Bash", command=command))
@@ -154,6 +156,30 @@ def test_without_room_for_a_fourth_tier_the_summary_runs(tmp_path, stashing):
     with stashing.database().reading() as db:
         assert journal.passes_of(db, "s1") == []
     assert talk.tier() == "recoverable"
+
+
+def test_an_answer_that_never_stood_is_in_no_journal(talk, stashing):
+    with_stands, stashing.stands = stashing.stands, lambda _: None
+    talk.compact({"mode": "stashed"})
+    stashing.give_up("s1")
+    with_stands("s1")
+    with stashing.database().reading() as db:
+        assert journal.passes_of(db, "s1") == []
+    assert talk.tier() == "recoverable"
+
+
+def test_what_stayed_as_a_finding_is_in_the_journal_of_every_tier(tmp_path, stashing):
+    talk = Talk(tmp_path, stashing)
+    talk.says("go")
+    talk.runs("failed", "pytest", lines(300, "E assert"), is_error=True)
+    talk.runs("gone", "make all", lines(400, "compiled"))
+    for n in range(4):
+        talk.says(f"word {n}")
+        talk.replies({"type": "text", "text": f"reply {n}"})
+    talk.compact({"mode": "stashed", "escalate": "off"})
+    with stashing.database().reading() as db:
+        (done,) = journal.passes_of(db, "s1")
+    assert (done.elided, done.evidence, done.cutoff) == (1, 1, 6)
 
 
 def test_the_tier_survives_another_sidecar(talk, tmp_path):
