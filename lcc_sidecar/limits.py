@@ -236,8 +236,10 @@ STASH_MERGE_SHARE = 8  # the search index is rewritten when an eighth of it went
 STASH_CHECKPOINT_SECONDS = 0.1  # that gc waits for readers; the next run cuts the log, too
 
 # --- request log (off until it is turned on) ---
-REQUEST_LINE_MAX_BYTES = 16 * 1024  # a line has some 1,200; every reason and every tool make 9,000
-REQUEST_LOG_MAX_BYTES = 16 * 1024 * 1024  # some 14,000 passes; then a new file begins
+REQUEST_LINE_MAX_BYTES = (
+    16 * 1024
+)  # a line has some 900; all reasons and all tools there are make 12,700
+REQUEST_LOG_MAX_BYTES = 16 * 1024 * 1024  # some 18,000 passes; then a new file begins
 REQUEST_LOG_FILES_MAX = 8  # years of work in 128 MB at most
 REQUEST_LOG_WAIT_SECONDS = 0.2  # for others who append; one of them takes some 0.1 ms
 REQUEST_LOG_POLL_SECONDS = 0.001

@@ -65,11 +65,13 @@ class SessionStash:
     def read_back(self, bodies: Iterable[Body]) -> set[bytes]:
         """Return the ids of the bodies that the file really holds; damaged ones are mended."""
         wanted = {body.id: body for body in bodies}
-        bad = [body for key, body in wanted.items() if not self._holds(key)]
-        if bad:
-            with self._database.writing() as db:
-                objects.mend(db, bad)
-        return {key for key in wanted if self._holds(key)}
+        held = {key for key in wanted if self._holds(key)}
+        bad = wanted.keys() - held
+        if not bad:
+            return held
+        with self._database.writing() as db:
+            objects.mend(db, [wanted[key] for key in bad])
+        return held | {key for key in bad if self._holds(key)}
 
     def _holds(self, object_id: bytes) -> bool:
         with self._database.reading() as db:

@@ -7,6 +7,7 @@ Whatever is not certain is left to the client's own summary (`fell_back`).
 import re
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,6 +22,7 @@ from lcc_sidecar.limits import (
     REPLY_MAX_BYTES,
     SESSION_ID_MAX_CHARS,
 )
+from lcc_sidecar.policy import notes
 from lcc_sidecar.sidecar import log, receipts
 from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.blocks import check_blocks
@@ -147,7 +149,11 @@ def _answer(
         return _fell_back("too_much", "there is too much to carry along")
     if hold:
         done = made.taken.as_pass(asked.trigger, *made.tokens, len(made.notes))
-        hold.note_pass(done, made.taken.decided_through)
+        record = partial(hold.note_pass, done, made.taken.decided_through)
+        if stashing and asked.agent_id is None:
+            stashing.expect(asked.session_id, record)
+        else:  # a subagent's SessionStart is its parent's
+            record()
     return reply
 
 
@@ -211,6 +217,8 @@ def _by_tier(
     question = "\n".join(filter(None, (asked.instructions, frame.words)))
     seen = frame.before.with_notes(frame.media)  # nothing may point at what leaves with an image
     made = frame
+    if hold and not any(notes.is_note(result.text) for _, result in frame.before.results()):
+        hold = replace(hold, decided_through=None)  # what was answered before never came to be
     for step in ladder(options.mode, hold, escalates=options.escalate == "on"):
         try:
             made = replace(frame, taken=step.take(seen, question, asked.cwd))

@@ -76,6 +76,7 @@ class Stashing:
         self._database: Database | None = None
         self._file: FileId = None  # of the database, when it was opened
         self._clients: dict[int, str] = {}  # the session of each client's process, as written down
+        self._expected: dict[str, Callable[[], None]] = {}  # passes whose answers may yet stand
         self._pointers: dict[str, int] = {}  # of the last compaction that was answered
         self._recorders: OrderedDict[str, tuple[threading.Lock, Recorder]] = OrderedDict()
 
@@ -106,8 +107,26 @@ class Stashing:
 
     def see_before_summary(self, session: SessionIndex) -> None:
         """Write down what can be in the time that a hook has; the rest follows behind it."""
-        self._pointers.pop(session.session_id, None)
+        self.give_up(session.session_id)
         self.see(session, time.monotonic() + SEE_SECONDS)
+
+    def expect(self, session_id: str, record: Callable[[], None]) -> None:
+        """Have a pass recorded once the client has told that its answer stands.
+
+        An answer may be lost, or passed over by whoever pressed Esc: then nothing was decided.
+        """
+        self._expected[session_id] = record
+
+    def give_up(self, session_id: str) -> None:
+        """Forget an answer that does not stand: a summary runs."""
+        self._pointers.pop(session_id, None)
+        self._expected.pop(session_id, None)
+
+    def stands(self, session_id: str) -> None:
+        """Record the pass whose answer the client has put in place, if there is one."""
+        record = self._expected.pop(session_id, None)
+        if record is not None:
+            record()
 
     def answered(self, session_id: str, reply: dict[str, Any]) -> None:
         """Remember how many pointers of an answer to a compaction the model has to be told of."""
@@ -120,6 +139,7 @@ class Stashing:
         It was a summary if none was answered since the last one was announced. The file does not
         say so yet (client contract, section 4).
         """
+        self.stands(session_id)
         if session_id in self._pointers:
             return after_pointers(self._pointers[session_id])
 

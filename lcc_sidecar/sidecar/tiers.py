@@ -14,6 +14,7 @@ import msgspec
 from lcc_sidecar.compaction import Compaction, compact
 from lcc_sidecar.elision import Elision, Standing, load_config
 from lcc_sidecar.errors import LiveCompactionError
+from lcc_sidecar.journalling import evidence_and_cutoff
 from lcc_sidecar.limits import (
     AUTO_PERCENT,
     FULL_PERCENT,
@@ -92,17 +93,18 @@ class Step:
             mode: RulesMode = "recoverable" if self.mode == "aggressive" else self.mode
             options = Options(question=question, rules_mode=mode, workspace_root=cwd)
             done = self._run(transcript, options)
-            found = replace(found, notes=done.notes, reports=(done.report,))
-            transcript = done.transcript
+            evidence, cutoff = evidence_and_cutoff(done)
+            found = replace(found, notes=done.notes, evidence=evidence, cutoff=cutoff)
+            transcript, found = done.transcript, replace(found, reports=(done.report,))
         if self.mode in ("elide", "aggressive"):
             done = self._run(transcript, self._eliding(transcript))
-            told = done.report["elision"]
+            evidence, cutoff = evidence_and_cutoff(done)
             found = replace(
                 found,
                 notes={**found.notes, **done.notes},
-                evidence=told["evidence_protected"],
-                cutoff=told["cutoff"],
-                decided_through=told["decided_through"],
+                evidence=evidence,
+                cutoff=cutoff,
+                decided_through=done.report["elision"]["decided_through"],
                 reports=(*found.reports, done.report),
             )
         return found

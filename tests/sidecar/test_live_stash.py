@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lcc_sidecar.limits import STASH_BUSY_SECONDS
 from lcc_sidecar.paths import state_dir
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.sidecar import live
@@ -114,14 +115,15 @@ def test_a_stash_that_goes_in_the_middle_of_a_pass_leaves_it_to_the_summary(
     assert fell_back(talk.compact({"mode": "stashed", "escalate": "off"})) == "stash_gone"
 
 
-def test_a_stash_that_somebody_holds_for_long_is_waited_for_once(talk, stashing):
+def test_a_stash_that_somebody_holds_for_long_is_not_waited_for_at_every_step(talk, stashing):
     goes_on(talk)
     assert stashing.hold("s1") is not None
     other = sqlite3.connect(Path(state_dir(), "stash", "stash.db"), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     started = time.monotonic()
     notes = talk.compact(tokens=190_000, window=200_000)["notes"]
-    assert time.monotonic() - started < 8
+    # Once for what the session has gained, once for the pass.
+    assert time.monotonic() - started < 3 * STASH_BUSY_SECONDS
     other.close()
     assert list(notes) == ["on_disk"]
 
