@@ -148,13 +148,18 @@ def _answer(
     if len(encode_reply(reply)) > REPLY_MAX_BYTES - ENVELOPE_BYTES:
         return _fell_back("too_much", "there is too much to carry along")
     if hold:
-        done = made.taken.as_pass(asked.trigger, *made.tokens, len(made.notes))
-        record = partial(hold.note_pass, done, made.taken.decided_through)
-        if stashing and asked.agent_id is None:
-            stashing.expect(asked.session_id, record)
-        else:  # a subagent's SessionStart is its parent's
-            record()
+        _record(made, asked, hold, stashing)
     return reply
+
+
+def _record(made: "_Decided", asked: Asked, hold: Hold, stashing: Stashing | None) -> None:
+    """Have the pass written into the journal, once its answer stands."""
+    done = made.taken.as_pass(asked.trigger, *made.tokens, len(made.notes))
+    record = partial(hold.note_pass, done, made.taken.decided_through)
+    if stashing and asked.agent_id is None:
+        stashing.expect(asked.session_id, record)
+    else:  # a subagent's SessionStart is its parent's
+        record()
 
 
 @dataclass(frozen=True, slots=True)

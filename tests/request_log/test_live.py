@@ -131,6 +131,7 @@ def test_an_answer_that_is_too_large_is_a_fall_back_and_no_pass(talk, stashing, 
 
     assert (reply["outcome"], reply["reason"]) == ("fell_back", "too_much")
     assert [line["outcome"] for line in logged()] == ["fell_back: too_much"]
+    stashing.stands("s1")
     with stashing.database().reading() as db:
         assert db.execute("SELECT count(*) FROM passes").fetchone() == (0,)
 
