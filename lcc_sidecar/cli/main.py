@@ -22,6 +22,7 @@ _VERBS = {
     "recall": "give back what once stood in a session, word for word",
     "sidecar": "start, stop and look at the sidecar",
     "stash": "list, collect, export and purge what is kept of sessions",
+    "statusline": "print how full the window is and what could go, for the status line",
     "tier": "show how far a session's compactions go by now, or reset it",
     "verify": "hold a compaction to its contract",
 }

@@ -38,6 +38,7 @@ from lcc_sidecar.sidecar.requests import (
     Ping,
     Recall,
     Status,
+    Statusline,
     Stop,
     decode_as,
     decode_request,
@@ -45,6 +46,8 @@ from lcc_sidecar.sidecar.requests import (
 )
 from lcc_sidecar.sidecar.sessions import SessionIndex, Sessions
 from lcc_sidecar.sidecar.stashing import Stashing
+from lcc_sidecar.sidecar.statusline import Shown
+from lcc_sidecar.sidecar.statusline import Statusline as Lines
 from lcc_sidecar.sidecar.watch import Watch
 
 Reply = dict[str, Any]
@@ -61,6 +64,7 @@ class Server:
         self._sessions = Sessions()
         self._stashing = Stashing(settings)
         self._indexer = Indexer(self._stashing.see)
+        self._lines = Lines()
         self._collecting = collect_now_and_then(self._stashing, settings)
         self._watch = Watch(self._indexer.nudge) if settings.watch else None
         self._started_at = self._active_at = time.monotonic()
@@ -72,6 +76,7 @@ class Server:
             Compact: self._compact,
             Recall: self._recall,
             Status: self._status,
+            Statusline: self._statusline,
             Drain: self._drain,
             Stop: self._stop,
         }
@@ -198,6 +203,11 @@ class Server:
         if session is not None:
             self._stashing.see(session, time.monotonic() + SEE_SECONDS)
         return {}
+
+    def _statusline(self, request: Statusline) -> Reply:
+        shown = decode_as(request.payload, Shown)
+        hook = HookInput(session_id=shown.session_id, transcript_path=shown.transcript_path)
+        return {"line": self._lines.line(shown, self._session_of(hook))}
 
     def _status(self, _: Status) -> Reply:
         sessions = self._sessions.all()
