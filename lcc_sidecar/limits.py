@@ -232,3 +232,21 @@ STASH_LOOK_OBJECTS = 256  # looked at before others may read again
 STASH_ROOM_SHARE = 20  # of the cap is made free beyond it: rewriting the search index is the cost
 STASH_MERGE_SHARE = 8  # the search index is rewritten when an eighth of it went
 STASH_CHECKPOINT_SECONDS = 0.1  # that gc waits for readers; the next run cuts the log, too
+
+# --- review of the request log ---
+REVIEW_CHUNK_BYTES = 64 * 1024  # decoded at once; what it becomes stays in the processor's cache
+REVIEW_LINE_MAX_BYTES = 64 * 1024  # a pass has some 1,000; what is longer is none of ours
+REVIEW_RANGE_BYTES = 32 * 1024 * 1024  # one process's turn; a quarter of a second
+REVIEW_PROCESSES_MAX = 8  # of some 40 MB each; the merging takes over beyond that
+REVIEW_NAME_MAX_CHARS = 64  # of a reason, a mode, a tool; ours have at most 40
+REVIEW_NAMES_MAX = 200  # in one table: there are some 70 reasons; the smallest become "other"
+REVIEW_DAYS_MAX = 4000  # ten years; the oldest become one day
+REVIEW_SESSIONS_MAX = 20_000  # counted one by one, 200 bytes each
+REVIEW_RECALLED_MAX = 100_000  # results known apart, 100 bytes each; beyond it is "at least"
+REVIEW_SHOWN_MAX = 8  # rows of a table
+REVIEW_BARS_MAX = 60  # along the time: narrower ones cannot be told apart on a phone
+CLOCK_SKEW_SECONDS = 86_400.0  # a line is allowed to be ahead of the clock
+LATENCY_STEP = 1.05  # of the histogram: a percentile is off by 2.5 percent at most
+LATENCY_LEAST_MS = 0.01  # below it nothing is told apart
+COUNT_MAX = 10**15  # of characters or tokens in one line; nobody has so many
+MS_MAX = 1e9  # of one pass: eleven days
