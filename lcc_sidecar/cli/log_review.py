@@ -21,7 +21,7 @@ from lcc_sidecar.request_log.review import review as read_log
 from lcc_sidecar.request_log.words import counted, kept_for, percent, plain
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
-_BAR = 16
+_BAR = 12
 
 
 @click.command()
@@ -130,7 +130,7 @@ def _kept(review: Review) -> RenderableType:
     for reason in rows:
         bar = _bar(reason.chars, most, "yellow")
         table.add_row(
-            Text(kept_for(reason.reason)), bar, f"{reason.results:,}", short(reason.chars)
+            Text(kept_for(reason.reason)), bar, short(reason.results), short(reason.chars)
         )
     return table
 

@@ -7,11 +7,11 @@ give the same bytes. It is imported here alone, when a page is asked for.
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from lcc_sidecar.errors import UsageError
 
@@ -23,7 +23,7 @@ _NAMES = {
 }  # fmt: skip
 _HEADERS = re.compile(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>|<!--.*?-->", re.DOTALL)
 _POINTS = 72  # of an inch: a point of matplotlib is then a unit of the view box
-_SETTINGS = {
+_SETTINGS: Any = {
     "svg.fonttype": "none",  # text stays text, to be read, searched and set in the page's font
     "svg.hashsalt": "lcc",
     "text.parse_math": False,
@@ -63,7 +63,7 @@ def require_matplotlib() -> None:
 
 def over_time(name: str, says: str, bars: Sequence[Bar], width: int) -> str:
     """Draw what was freed in each stretch of time, as columns."""
-    with _axes(width, 240, left=50, bottom=26, top=14) as (axes, finish):
+    with _axes(width, 240, _Margins(50, 36, 26, 14)) as (axes, finish):
         places = range(len(bars))
         axes.bar(places, [bar.value for bar in bars], width=0.82, color=_GONE, linewidth=0)
         axes.set_xlim(-0.6, max(len(bars), 7) - 0.4)
@@ -76,7 +76,7 @@ def over_time(name: str, says: str, bars: Sequence[Bar], width: int) -> str:
 def ranked(name: str, says: str, bars: Sequence[Bar], width: int) -> str:
     """Draw bars that lie below each other, each with its words above it."""
     row = 40
-    with _axes(width, row * len(bars) + 6, left=2, right=2, bottom=2, top=2) as (axes, finish):
+    with _axes(width, row * len(bars) + 6, _Margins()) as (axes, finish):
         most = max((bar.value for bar in bars), default=0) or 1
         axes.set_xlim(0, most)
         axes.set_ylim(row * len(bars), 0)
@@ -99,7 +99,7 @@ def spread_of_times(
     name: str, says: str, steps: Sequence[tuple[float, int]], marks: dict[str, float], width: int
 ) -> str:
     """Draw how many passes took how long: (up to so many milliseconds, passes) on a log scale."""
-    with _axes(width, 236, left=50, bottom=26, top=52) as (axes, finish):
+    with _axes(width, 236, _Margins(50, 28, 26, 52)) as (axes, finish):
         axes.set_xscale("log")
         ratio = steps[1][0] / steps[0][0] if len(steps) > 1 else 1.25
         edges = [upto for upto, _ in steps]
@@ -144,11 +144,20 @@ def told_ms(ms: float) -> str:
     return f"{ms:.2g} ms" if ms < 10 else f"{ms:.0f} ms"  # noqa: PLR2004
 
 
+class _Margins(NamedTuple):
+    """Around what is drawn, in units of the view box."""
+
+    left: int = 2
+    right: int = 2
+    bottom: int = 2
+    top: int = 2
+
+
 @contextmanager
 def _axes(
-    width: int, height: int, *, left: int, bottom: int, top: int, right: int = 8
-) -> Iterator[tuple[Any, Any]]:
-    """Give axes with margins in units of the view box, and what turns them into SVG."""
+    width: int, height: int, margins: _Margins
+) -> Iterator[tuple[Any, Callable[[str, str], str]]]:
+    """Give axes, and what turns them into SVG: it takes a name for ids, and what is to be heard."""
     import matplotlib as mpl  # noqa: PLC0415 - an extra, and half a second
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -156,11 +165,10 @@ def _axes(
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of glyphs that only the page's font may have
         figure = Figure(figsize=(width / _POINTS, height / _POINTS), dpi=_POINTS)
-        canvas = FigureCanvasSVG(figure)
-        margins = (left / width, bottom / height)
-        axes = figure.add_axes(
-            (*margins, 1 - (left + right) / width, 1 - (bottom + top) / height), facecolor="none"
-        )
+        canvas: Any = FigureCanvasSVG(figure)
+        left, right, bottom, top = margins
+        inner = (1 - (left + right) / width, 1 - (bottom + top) / height)
+        axes = figure.add_axes((left / width, bottom / height, *inner), facecolor="none")
         figure.patch.set_visible(False)
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(length=0)

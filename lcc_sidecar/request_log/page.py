@@ -1,4 +1,4 @@
-"""The page of a review: one HTML file that needs nothing else, for the eye, the ear and the printer.
+"""The page of a review: one HTML file that needs nothing else; for eyes, ears and printers.
 
 No script, no address, nothing loaded: what the log says is escaped, and a policy in the page itself
 forbids the rest. The same review gives the same bytes.
@@ -57,8 +57,9 @@ def render(review: Review) -> bytes:
     return page.encode("utf-8", "replace")
 
 
+_KEY = '<span class="key stays"></span>stayed <span class="key gone"></span>went'
 _EMPTY = """<section class="wide" aria-labelledby="h-empty"><h2 id="h-empty">No pass yet</h2>
-<p>The log holds no pass. <code>lcc log on</code> has each compaction write one line from now on.</p>
+<p>The log holds no pass. <code>lcc log on</code> has each compaction write one line.</p>
 </section>"""
 
 
@@ -130,16 +131,16 @@ def _over_time(review: Review) -> str:
         f"Column chart: tokens freed in each {unit}, {short(review.tokens_freed)} in all; "
         f"the most, {short(most.tokens_freed)}, from {most.day}."
     )
-    drawn = (
-        charts.over_time("time", says, bars, _WIDE).replace('class="chart"', 'class="chart wide"')
-        + charts.over_time("time-n", says, bars, _NARROW).replace('class="chart"', 'class="chart narrow"')
-    )  # fmt: skip
+    drawn = "".join(
+        charts.over_time(f"time-{kind}", says, bars, width).replace("chart", f"chart {kind}", 1)
+        for kind, width in (("wide", _WIDE), ("narrow", _NARROW))
+    )
     rows = [
         (s.day, f"{s.passes:,}", f"{s.tokens_freed:,}", f"{s.chars_freed:,}", f"{s.recalls:,}")
         for s in reversed(stretches)
     ]
     table = _table(f"By {unit}", ("from", "passes", "tokens freed", "characters", "recalls"), rows)
-    return _card("time", "Freed over time", f"Tokens, by {unit} (UTC).", drawn, table, wide=True)
+    return _card("time", "Freed over time", f"Tokens, by {unit} (UTC).", drawn + table, "wide")
 
 
 def _day(day: str, length: int) -> str:
@@ -163,8 +164,8 @@ def _tools(review: Review) -> str:
         for tool in review.tools
     ]
     table = _table("By tool", ("tool", "characters before", "after", "went"), rows)
-    says = "Characters of tool results in all passes: "
-    return _card("tools", "Where the bytes are", says, drawn, table, key=True)
+    says = f"Characters of tool results in all passes: {_KEY}"
+    return _card("tools", "Where the bytes are", says, drawn + table)
 
 
 def _kept(review: Review) -> str:
@@ -178,7 +179,7 @@ def _kept(review: Review) -> str:
     ]
     table = _table("By reason", ("reason", "results", "characters"), rows)
     says = "Characters of results that stayed, summed over passes."
-    return _card("kept", "What keeps the most", says, drawn, table)
+    return _card("kept", "What keeps the most", says, drawn + table)
 
 
 def _times(review: Review) -> str:
@@ -208,7 +209,7 @@ def _times(review: Review) -> str:
     tables = _table("By mode", ("mode", "passes", "p50", "p90", "p99"), rows)
     tables += _table("Where it goes", ("stage", "a pass", "share"), spent)
     about = f"Passes by time, log scale; slowest {told_ms(latency.slowest or 0)}."
-    return _card("times", "How long a pass takes", about, drawn, tables)
+    return _card("times", "How long a pass takes", about, drawn + tables)
 
 
 def _summaries(review: Review) -> str:
@@ -218,14 +219,15 @@ def _summaries(review: Review) -> str:
     says = f"{avoided:,} avoided, {ran:,} ran"
     bar = (
         f'<div class="share" role="img" aria-label="{says}">'
-        f'<span style="width:{share:.2%}"></span><span style="width:{1 - share if live else 0:.2%}"></span></div>'
+        f'<span style="width:{share:.2%}"></span>'
+        f'<span style="width:{ran / live if live else 0:.2%}"></span></div>'
     )
     rows = [
         (words.why_ran(why), f"{n:,}", percent(n, live)) for why, n in review.summaries.why.items()
     ]
     table = _table("Why it ran", ("why", "times", "of all"), rows, is_open=True) if rows else ""
     about = f"Claude's own summary in live sessions: {says}."
-    return _card("summaries", "When a summary ran", about, bar, table)
+    return _card("summaries", "When a summary ran", about, bar + table)
 
 
 def _decided(review: Review) -> str:
@@ -241,7 +243,7 @@ def _decided(review: Review) -> str:
         f"{counted(review.recalls.removed, 'result')} went, {kept:,} stayed, summed over passes."
     )
     table = _table("What went", ("how", "kind", "results"), rows, is_open=True) if rows else ""
-    return _card("decided", "What was decided", about, "", table)
+    return _card("decided", "What was decided", about, table)
 
 
 def _modes(review: Review) -> str:
@@ -256,7 +258,7 @@ def _modes(review: Review) -> str:
         for mode in review.modes
     ]
     heads = ("mode / tier", "passes", "freed something", "tokens freed", "of all characters")
-    return _card("modes", "By mode and tier", "", "", _table("Modes", heads, rows, is_open=True))
+    return _card("modes", "By mode and tier", "", _table("Modes", heads, rows, is_open=True))
 
 
 def _recalled(review: Review) -> str:
@@ -265,7 +267,7 @@ def _recalled(review: Review) -> str:
     rows += [(f"over {plain(way)}", f"{count:,}") for way, count in recalls.way.items()]
     about = f"{counted(recalls.calls, 'recall')} of {counted(recalls.results, 'result')}."
     table = _table("How", ("how", "recalls"), rows, is_open=True) if rows else ""
-    return _card("recalled", "What was recalled", about, "", table)
+    return _card("recalled", "What was recalled", about, table)
 
 
 def _sessions(review: Review) -> str:
@@ -275,24 +277,15 @@ def _sessions(review: Review) -> str:
     ]
     about = "Those that freed the most, by salted hash."
     table = _table("Sessions", ("session", "passes", "tokens freed"), rows)
-    return _card("sessions", "By session", about, "", table, wide=True)
+    return _card("sessions", "By session", about, table, "wide")
 
 
-def _card(
-    name: str,
-    title: str,
-    about: str,
-    drawn: str,
-    table: str,
-    *,
-    wide: bool = False,
-    key: bool = False,
-) -> str:
-    keys = '<span class="key stays"></span>stayed <span class="key gone"></span>went' if key else ""
-    head = f'<h2 id="h-{name}">{escape(title)}</h2>'
-    says = f"<p>{escape(about)}{keys}</p>" if about else ""
-    kind = ' class="wide"' if wide else ""
-    return f'<section{kind} aria-labelledby="h-{name}">\n{head}\n{says}{drawn}{table}\n</section>'
+def _card(name: str, title: str, about: str, content: str, kind: str = "") -> str:
+    says = f"<p>{about}</p>" if about else ""
+    return (
+        f'<section class="{kind}" aria-labelledby="h-{name}">\n'
+        f'<h2 id="h-{name}">{title}</h2>\n{says}{content}\n</section>'
+    )
 
 
 def _table(

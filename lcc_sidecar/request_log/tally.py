@@ -124,15 +124,16 @@ class Tally:
 
     def _add_times(self, passes: list[Line]) -> None:
         latency, log, ceil = self.latency, math.log, math.ceil
-        timed = [line for line in passes if line.ms]
-        for line in timed:  # histogram.step_of, written out: it is asked a million times
-            ms, steps = line.ms.total, latency[line.mode]
+        times = [line.ms for line in passes if line.ms]
+        modes = [line.mode for line in passes if line.ms]
+        for stages, mode in zip(times, modes, strict=True):
+            # histogram.step_of, written out: it is asked a million times
+            ms, steps = stages.total, latency[mode]
             step = 0 if ms <= LATENCY_LEAST_MS else ceil(log(ms) * PER_LOG - SHIFT)
             steps[step] = steps.get(step, 0) + 1
-        times = [line.ms for line in timed]
         for place, stage in enumerate(STAGES):
             self.stages[place] += sum(map(attrgetter(stage), times))
-        self.slowest = max(self.slowest, max((ms.total for ms in times), default=0.0))
+        self.slowest = max(self.slowest, max((stages.total for stages in times), default=0.0))
 
     def merge(self, other: "Tally") -> None:
         """Add what another tally has counted."""

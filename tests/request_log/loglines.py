@@ -4,7 +4,6 @@ import json
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ FIRST = datetime(2026, 8, 20, 7, tzinfo=UTC)
 NOW = datetime(2026, 11, 30, 22, tzinfo=UTC)
 KEEP = [
     "not_recoverable", "pinned_recent", "keep_disk_mismatch", "file_written_later", "failed_result",
-    "shorter_than_its_note", "already_a_pointer", "latest_tool_result", "command_output_changed_later",
+    "shorter_than_its_note", "already_a_pointer", "latest_tool_result",
+    "command_output_changed_later",
 ]  # fmt: skip
 TOOLS = ["Read", "Bash", "Grep", "Edit", "Write", "Glob", "mcp", "WebFetch"]
 OUTCOMES = ["replaced"] * 12 + ["too_little"] * 3 + ["nothing_to_prune", "fell_back: not_carried"]
@@ -140,6 +140,5 @@ def write_many(folder: Path, count: int) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     texts = [json.dumps(entry, separators=(",", ":")) + "\n" for entry in lines(5000)]
     with open(folder / "log.jsonl", "w") as file:
-        for start in range(0, count, 5000):
-            file.write("".join(texts[: count - start]))
+        file.writelines("".join(texts[: count - start]) for start in range(0, count, 5000))
     return folder
