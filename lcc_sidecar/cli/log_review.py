@@ -96,9 +96,7 @@ def _figures(review: Review) -> Iterator[Text]:
         )
     if latency.passes:
         more = f"half of them; p90 {told_ms(latency.p90)}, p99 {told_ms(latency.p99)}"
-        yield _figure(
-            "a pass", told_ms(latency.p50), f"{more}, slowest {told_ms(latency.slowest or 0)}"
-        )
+        yield _figure("a pass", told_ms(latency.p50), f"{more}, slowest {told_ms(review.slowest)}")
     least = "at least " if recalls.is_at_least else ""
     back = f"{least}{counted(recalls.results, 'result')}"
     removed = counted(recalls.removed, "result")

@@ -114,7 +114,8 @@ def spread_of_times(
         axes.set_xlim(min(0.8, edges[0] / ratio), max(120.0, edges[-1] * ratio))
         decades = [10.0**power for power in range(-2, 10)]
         low, high = axes.get_xlim()
-        shown = [decade for decade in decades if low <= decade <= high]
+        within = [decade for decade in decades if low <= decade <= high]
+        shown = within[:: -(-len(within) // 5)]
         axes.set_xticks(shown, [told_ms(decade) for decade in shown])
         axes.minorticks_off()
         _number_axis(axes.yaxis, [count for _, count in steps])

@@ -132,7 +132,7 @@ def _over_time(review: Review) -> str:
         f"the most, {short(most.tokens_freed)}, from {most.day}."
     )
     drawn = "".join(
-        charts.over_time(f"time-{kind}", says, bars, width).replace("chart", f"chart {kind}", 1)
+        charts.over_time(f"time-{kind}", says, bars, width).replace('"chart"', f'"chart {kind}"', 1)
         for kind, width in (("wide", _WIDE), ("narrow", _NARROW))
     )
     rows = [
@@ -195,7 +195,7 @@ def _times(review: Review) -> str:
     ]
     named = [("p50", latency.p50), ("p90", latency.p90), ("p99", latency.p99)]
     marks = {f"{name} {told_ms(ms)}": ms for name, ms in named}
-    says = f"Histogram of times: {', '.join(marks)}, slowest {told_ms(latency.slowest or 0)}."
+    says = f"Histogram of times: {', '.join(marks)}, slowest {told_ms(review.slowest)}."
     drawn = charts.spread_of_times("times", says, steps, marks, _NARROW)
     rows = [
         (plain(mode), f"{t.passes:,}", *(told_ms(ms) for ms in (t.p50, t.p90, t.p99)))
@@ -208,7 +208,7 @@ def _times(review: Review) -> str:
     ]
     tables = _table("By mode", ("mode", "passes", "p50", "p90", "p99"), rows)
     tables += _table("Where it goes", ("stage", "a pass", "share"), spent)
-    about = f"Passes by time, log scale; slowest {told_ms(latency.slowest or 0)}."
+    about = f"Passes by time, log scale; slowest {told_ms(review.slowest)}."
     return _card("times", "How long a pass takes", about, drawn + tables)
 
 

@@ -16,8 +16,6 @@ from msgspec import Struct
 from lcc_sidecar.limits import (
     CLOCK_SKEW_SECONDS,
     REVIEW_PROCESSES_MAX,
-    REVIEW_RECALLED_MAX,
-    REVIEW_SESSIONS_MAX,
 )
 from lcc_sidecar.request_log import histogram
 from lcc_sidecar.request_log.histogram import Histogram
@@ -47,13 +45,12 @@ class Summaries(Struct, frozen=True):
 
 
 class Latency(Struct, frozen=True):
-    """How long passes took, in milliseconds, each within 2.5 percent; `slowest` is exact."""
+    """How long passes took, in milliseconds, each within 2.5 percent."""
 
     passes: int
     p50: float
     p90: float
     p99: float
-    slowest: float | None = None
 
 
 class Reason(Struct, frozen=True):
@@ -126,6 +123,7 @@ class Review(Struct, frozen=True):
     days: list[Day]
     summaries: Summaries
     latency: Latency
+    slowest: float
     latency_by_mode: dict[str, Latency]
     latency_steps: dict[int, int]
     stages: dict[str, float]
@@ -200,7 +198,10 @@ def _told(tally: Tally) -> Review:
         days=[Day(day, *tally.days[day][:4]) for day in sorted(tally.days)],
         summaries=_summaries(tally),
         latency=_latency(steps, tally.slowest),
-        latency_by_mode={mode: _latency(times) for mode, times in sorted(tally.latency.items())},
+        slowest=tally.slowest,
+        latency_by_mode={
+            mode: _latency(times, tally.slowest) for mode, times in sorted(tally.latency.items())
+        },
         latency_steps=dict(sorted(steps.items())),
         stages={name: round(ms, 3) for name, ms in zip(STAGES, tally.stages, strict=True)},
         triggers=_counted((key[0], row[0]) for key, row in groups.items()),
@@ -213,7 +214,7 @@ def _told(tally: Tally) -> Review:
         recalls=_recalls(tally),
         modes=_modes(tally),
         sessions=len(tally.sessions),
-        sessions_at_least=len(tally.sessions) >= REVIEW_SESSIONS_MAX,
+        sessions_at_least=OTHER in tally.sessions,
         largest_sessions=sorted(
             (Session(name[:16], row[0], row[1]) for name, row in sessions.items()),
             key=lambda session: (-session.tokens_freed, session.session),
@@ -228,9 +229,11 @@ def _summaries(tally: Tally) -> Summaries:
     return Summaries(avoided, sum(why.values()), why)
 
 
-def _latency(times: Histogram, slowest: float | None = None) -> Latency:
-    p50, p90, p99 = (round(histogram.percentile(times, share), 3) for share in (0.5, 0.9, 0.99))
-    return Latency(sum(times.values()), p50, p90, p99, slowest)
+def _latency(times: Histogram, slowest: float) -> Latency:
+    p50, p90, p99 = (
+        round(min(slowest, histogram.percentile(times, share)), 3) for share in (0.5, 0.9, 0.99)
+    )
+    return Latency(sum(times.values()), p50, p90, p99)
 
 
 def _kept(tally: Tally) -> list[Reason]:
@@ -247,7 +250,7 @@ def _recalls(tally: Tally) -> Recalls:
         calls=sum(tally.recalls.values()),
         results=len(tally.recalled),
         removed=sum(sum(tally.decisions[kind].values()) for kind in GONE),
-        is_at_least=len(tally.recalled) >= REVIEW_RECALLED_MAX,
+        is_at_least=tally.recalled_more,
         by=_counted((by, count) for (_, by), count in tally.recalls.items()),
         way=_counted((way, count) for (way, _), count in tally.recalls.items()),
     )

@@ -62,6 +62,7 @@ class Tally:
     tools: dict[str, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
     sessions: dict[str, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
     recalled: set[str] = field(default_factory=set)
+    recalled_more: bool = False
     recalls: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, lines: list[Line], since: str, until: str) -> None:
@@ -69,12 +70,13 @@ class Tally:
 
         Field by field: short loops over one table at a time take half as long as one long loop.
         """
-        timely = [line for line in lines if since <= line.time <= until]
-        if len(timely) < len(lines):
-            self.older += sum(line.time < since for line in lines)
-            self.future += sum(line.time > until for line in lines)
-        known = [line for line in timely if line.time[:10] in self.days or _is_day(line.time[:10])]
-        self.over.foreign += len(timely) - len(known)
+        days = self.days
+        dated = [line for line in lines if line.time[:10] in days or _is_day(line.time[:10])]
+        known = [line for line in dated if since <= line.time <= until]
+        self.over.foreign += len(lines) - len(dated)
+        if len(known) < len(dated):
+            self.older += sum(line.time < since for line in dated)
+            self.future += sum(line.time > until for line in dated)
         self.lines += len(known)
         passes = [line for line in known if line.outcome != RECALLED]
         if len(passes) < len(known):
@@ -145,6 +147,7 @@ class Tally:
         self.slowest = max(self.slowest, other.slowest)
         self.stages = [a + b for a, b in zip(self.stages, other.stages, strict=True)]
         self.recalled |= other.recalled
+        self.recalled_more |= other.recalled_more
         _merge_rows(self.days, other.days)
         _merge_rows(self.groups, other.groups)
         _merge_rows(self.tools, other.tools)
@@ -179,6 +182,7 @@ class Tally:
             self.recalls[OTHER, OTHER] = total
         if len(self.recalled) > REVIEW_RECALLED_MAX:
             self.recalled = set(sorted(self.recalled)[:REVIEW_RECALLED_MAX])
+            self.recalled_more = True
 
 
 def _is_day(day: str) -> bool:

@@ -39,7 +39,12 @@ def test_a_page_opens_in_silence_asks_for_nothing_and_fits(chromium, address, si
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     width = page.evaluate("document.documentElement.scrollWidth")
 
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('#h-time ~ svg')].filter(chart => chart.clientWidth).length"
+    )
+
     assert told == []
+    assert drawn == (page.evaluate("!document.getElementById('h-empty')"))
     assert width <= SIZES[size][0]
     assert page.title() == "lcc: what was freed"
     page.context.close()

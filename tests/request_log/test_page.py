@@ -135,4 +135,4 @@ def test_what_is_hostile_is_shown_as_it_is_written(hostile, now):
 
     assert "<script>alert(1)</script>" in words
     assert "1 line dated in the future" in words
-    assert "3 lines damaged" in words
+    assert "2 lines damaged" in words
