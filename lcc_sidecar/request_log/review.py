@@ -16,6 +16,7 @@ from msgspec import Struct
 from lcc_sidecar.limits import (
     CLOCK_SKEW_SECONDS,
     REVIEW_PROCESSES_MAX,
+    REVIEW_RANGE_BYTES,
 )
 from lcc_sidecar.request_log import histogram
 from lcc_sidecar.request_log.histogram import Histogram
@@ -156,11 +157,12 @@ def _stamp(moment: datetime) -> str:
 
 
 def _tallies(parts: list[Range], count: partial[Tally]) -> Iterator[Tally]:
-    """Yield the tally of each part in order; of more than one part in as many processes as serve.
+    """Yield the tally of each part in order; of a long log in as many processes as serve.
 
     Their order and their cuts do not depend on the machine, so neither does the outcome.
     """
-    workers = min(len(parts), REVIEW_PROCESSES_MAX, os.cpu_count() or 1)
+    is_long = sum(part.end - part.start for part in parts) > REVIEW_RANGE_BYTES
+    workers = min(len(parts), REVIEW_PROCESSES_MAX, os.cpu_count() or 1) if is_long else 1
     with ExitStack() as stack:
         if workers > 1:
             pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))

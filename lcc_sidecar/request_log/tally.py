@@ -83,12 +83,11 @@ class Tally:
             self._add_recalls(line for line in known if line.outcome == RECALLED)
         self._add_sizes(passes)
         self._add_times(passes)
-        went = [line for line in passes if line.outcome in CHANGED]
+        went = [line.decisions for line in passes if line.outcome in CHANGED]
         _add_counts(self.kept, (line.kept_chars for line in passes))
         _add_counts(self.decisions["keep"], (line.decisions.keep for line in passes))
         for kind in GONE:  # of a pass that changed nothing, what it decided was not done
-            of_kind = attrgetter(f"decisions.{kind}")
-            _add_counts(self.decisions[kind], filter(None, map(of_kind, went)))
+            _add_counts(self.decisions[kind], filter(None, map(attrgetter(kind), went)))
         tools = self.tools
         for line in passes:
             for tool, (before, after) in line.tools.items():

@@ -1,7 +1,10 @@
 """What a review says of a log: sums that can be checked by hand, whatever else stands in it."""
 
 import json
+import os
 import random
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,7 +15,7 @@ from lcc_sidecar import limits
 from lcc_sidecar.request_log import reading, tally
 from lcc_sidecar.request_log.histogram import percentile, step_of
 from lcc_sidecar.request_log.reading import PassedOver, Range, log_files, ranges, read
-from lcc_sidecar.request_log.review import Reason, Tool, review
+from lcc_sidecar.request_log.review import Reason, Review, Tool, review
 from tests.request_log.loglines import line, lines, recall, write
 
 
@@ -128,13 +131,32 @@ def test_a_line_without_end_counts_once_and_is_never_held(isolated_home, monkeyp
     assert longest <= 2048 + 512
 
 
-def test_many_processes_find_what_one_finds(isolated_home, monkeypatch, now):
+SEVERAL = """
+import sys
+from datetime import UTC, datetime
+import msgspec
+from lcc_sidecar import limits
+
+limits.REVIEW_RANGE_BYTES = 500_000
+from lcc_sidecar.request_log import reading
+from lcc_sidecar.request_log.review import review
+
+if __name__ == "__main__":
+    assert len(reading.ranges(reading.log_files(sys.argv[1]))) > 3
+    found = review(sys.argv[1], now=datetime(2026, 11, 30, 22, tzinfo=UTC))
+    sys.stdout.buffer.write(msgspec.json.encode(found))
+"""
+
+
+def test_many_processes_find_what_one_finds(isolated_home, now):
     folder = write(isolated_home / "r", lines(3000))
     one = review(str(folder), now=now)
-    monkeypatch.setattr(reading, "REVIEW_RANGE_BYTES", 500_000)
-    several = review(str(folder), now=now)
+    script = isolated_home / "several.py"
+    script.write_text(SEVERAL)
+    where = {**os.environ, "PYTHONPATH": os.getcwd()}
+    done = subprocess.run([sys.executable, script, folder], capture_output=True, env=where)
+    several = msgspec.json.decode(done.stdout, type=Review)
 
-    assert len(ranges(log_files(str(folder)))) > 3
     assert several == msgspec.structs.replace(one, stages=several.stages)
     assert several.stages == pytest.approx(one.stages)
 
