@@ -63,7 +63,8 @@ def require_matplotlib() -> None:
 
 def over_time(name: str, says: str, bars: Sequence[Bar], width: int) -> str:
     """Draw what was freed in each stretch of time, as columns."""
-    with _axes(width, 240, _Margins(50, 36, 26, 14)) as (axes, finish):
+    right = 36 if len(bars) and len(bars[-1].label) > len("11-30") else 14  # half of the last date
+    with _axes(width, 240, _Margins(50, right, 26, 14)) as (axes, finish):
         places = range(len(bars))
         axes.bar(places, [bar.value for bar in bars], width=0.82, color=_GONE, linewidth=0)
         axes.set_xlim(-0.6, max(len(bars), 7) - 0.4)

@@ -251,13 +251,12 @@ def _modes(review: Review) -> str:
         (
             " / ".join(plain(name) for name in (mode.mode, mode.tier) if name),
             f"{mode.passes:,}",
-            f"{mode.went:,}",
-            f"{mode.tokens_freed:,}",
+            short(mode.tokens_freed),
             percent(mode.chars_freed, mode.chars_before),
         )
         for mode in review.modes
     ]
-    heads = ("mode / tier", "passes", "freed something", "tokens freed", "of all characters")
+    heads = ("mode / tier", "passes", "tokens freed", "of characters")
     return _card("modes", "By mode and tier", "", _table("Modes", heads, rows, is_open=True))
 
 
@@ -281,6 +280,7 @@ def _sessions(review: Review) -> str:
 
 
 def _card(name: str, title: str, about: str, content: str, kind: str = "") -> str:
+    """Return a part of the page. All of it is HTML: nothing out of the log comes here unescaped."""
     says = f"<p>{about}</p>" if about else ""
     return (
         f'<section class="{kind}" aria-labelledby="h-{name}">\n'

@@ -41,6 +41,8 @@ def why_ran(outcome: str) -> str:
 def percent(part: float, whole: float) -> str:
     """Return a share as people read it; a small one is not told as none."""
     share = part / whole if whole else 0.0
+    if not share:
+        return "0 %"
     if 0 < share < 0.001:  # noqa: PLR2004
         return "< 0.1 %"
     return f"{share:.1%}".replace("%", " %") if share < 0.1 else f"{share:.0%}".replace("%", " %")  # noqa: PLR2004
