@@ -164,8 +164,10 @@ def _axes(
     from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of glyphs that only the page's font may have
+        mpl.rcdefaults()  # whatever this person's other plots look like
+        mpl.rcParams.update(_SETTINGS)
         figure = Figure(figsize=(width / _POINTS, height / _POINTS), dpi=_POINTS)
         canvas: Any = FigureCanvasSVG(figure)
         left, right, bottom, top = margins

@@ -1,5 +1,6 @@
 """The page of a review: what stands in it, and that nothing in it acts, loads or gets out."""
 
+import os
 import re
 import subprocess
 import sys
@@ -124,8 +125,11 @@ def test_the_same_log_gives_the_same_bytes_in_any_process(isolated_home, now):
         "now = d.datetime(2026, 11, 30, 22, tzinfo=d.UTC)\n"
         "sys.stdout.buffer.write(page.render(review.review(sys.argv[1], now=now)))"
     )
+    settings = isolated_home / "matplotlibrc"
+    settings.write_text("font.size: 40\naxes.grid: True\nsvg.fonttype: path\n")
     run = [sys.executable, "-c", code, str(folder)]
-    other = subprocess.run(run, capture_output=True, check=True).stdout
+    where = {**os.environ, "MATPLOTLIBRC": str(settings)}
+    other = subprocess.run(run, capture_output=True, check=True, env=where).stdout
 
     assert other == render(review(str(folder), now=now))
 
