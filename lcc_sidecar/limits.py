@@ -246,3 +246,21 @@ REQUEST_LOG_FILES_MAX = 8  # years of work in 128 MB at most
 REQUEST_LOG_WAIT_SECONDS = 0.2  # for others who append; one of them takes some 0.1 ms
 REQUEST_LOG_POLL_SECONDS = 0.001
 LOG_WORD_MAX_CHARS = 60  # of a reason; they are our own words
+
+# --- review of the request log ---
+REVIEW_CHUNK_BYTES = 64 * 1024  # decoded at once; what it becomes stays in the processor's cache
+REVIEW_LINE_MAX_BYTES = 64 * 1024  # a pass has some 1,000; what is longer is none of ours
+REVIEW_RANGE_BYTES = 32 * 1024 * 1024  # one process's turn; a quarter of a second
+REVIEW_PROCESSES_MAX = 8  # of some 40 MB each; the merging takes over beyond that
+REVIEW_NAME_MAX_CHARS = 64  # of a reason, a mode, a tool; ours have at most 40
+REVIEW_NAMES_MAX = 200  # in one table: there are some 70 reasons; the smallest become "other"
+REVIEW_DAYS_MAX = 4000  # ten years; the oldest become one day
+REVIEW_SESSIONS_MAX = 20_000  # counted one by one, 200 bytes each
+REVIEW_RECALLED_MAX = 100_000  # results known apart, 100 bytes each; beyond it is "at least"
+REVIEW_SHOWN_MAX = 8  # rows of a table
+REVIEW_BARS_MAX = 60  # along the time: narrower ones cannot be told apart on a phone
+CLOCK_SKEW_SECONDS = 86_400.0  # a line is allowed to be ahead of the clock
+LATENCY_STEP = 1.05  # of the histogram: a percentile is off by 2.5 percent at most
+LATENCY_LEAST_MS = 0.01  # below it nothing is told apart
+COUNT_MAX = 10**15  # of characters or tokens in one line; nobody has so many
+MS_MAX = 1e9  # of one pass: eleven days

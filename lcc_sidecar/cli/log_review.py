@@ -1,0 +1,177 @@
+"""`lcc log review`: what passes have freed, how often, how fast, and why not more."""
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+import click
+import msgspec
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from lcc_sidecar.cli.receipt import new_table
+from lcc_sidecar.limits import REVIEW_BARS_MAX, REVIEW_SHOWN_MAX, STASH_DAYS_MAX
+from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
+from lcc_sidecar.paths import state_dir
+from lcc_sidecar.request_log import page, words
+from lcc_sidecar.request_log.charts import require_matplotlib, short, told_ms
+from lcc_sidecar.request_log.reading import log_files
+from lcc_sidecar.request_log.review import Review
+from lcc_sidecar.request_log.review import review as read_log
+from lcc_sidecar.request_log.words import counted, kept_for, percent, plain
+
+_LEVELS = " ▁▂▃▄▅▆▇█"
+_BAR = 12
+
+
+@click.command()
+@click.option(
+    "--since", type=click.IntRange(1, STASH_DAYS_MAX), metavar="DAYS", help="Go back so far."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@click.option("--html", metavar="FILE", help="Write a page with charts; it loads nothing.")
+def review(since: int | None, *, as_json: bool, html: str | None) -> None:
+    """Show what the request log tells of all passes on this machine.
+
+    What was freed, how often a summary was avoided, how long passes took, which reasons keep the
+    most, what was recalled. Only counts are read, and nothing leaves this machine.
+    """
+    folder = os.path.join(state_dir(), "requests")
+    if html:
+        require_matplotlib()
+        for path in log_files(folder) or [folder]:
+            check_targets(path, {"--html": html})
+    found = read_log(folder, now=datetime.now(UTC), since_days=since)
+    if html:
+        write_whole(html, page.render(found))
+    if as_json:
+        write_stdout(to_json(msgspec.to_builtins(found, str_keys=True)))
+    elif html:
+        click.echo(f"{html}: {counted(found.passes, 'pass', 'passes')}, open it in a browser")
+    else:
+        Console(highlight=False).print(Group(*_parts(found)))
+
+
+def _parts(review: Review) -> Iterator[RenderableType]:
+    yield Text.assemble(("lcc ", "bold cyan"), ("request log", "bold"), f"  {_about(review)}")
+    if review.passes:
+        yield ""
+        yield from _figures(review)
+        yield from _over_time(review)
+        yield _kept(review)
+        yield _tools(review)
+        yield _modes(review)
+        yield _times(review)
+        if review.summaries.why:
+            yield _why(review)
+        yield Text(words.counting(review), style="dim")
+    else:
+        yield Text("No pass yet. `lcc log on` has each compaction write one line.", style="dim")
+    if over := words.passed_over(review):
+        yield Text(over, style="yellow")
+
+
+def _about(review: Review) -> str:
+    if not review.days:
+        return "empty"
+    first, last = review.days[0].day, review.days[-1].day
+    span = first if first == last else f"{first} to {last}"
+    least = "at least " if review.sessions_at_least else ""
+    sessions = counted(review.sessions, "session")
+    return f"{span}, {counted(review.passes, 'pass', 'passes')}, {least}{sessions}"
+
+
+def _figures(review: Review) -> Iterator[Text]:
+    summaries, latency, recalls = review.summaries, review.latency, review.recalls
+    live = summaries.avoided + summaries.ran
+    freed = f"{review.tokens_freed:,} tokens"
+    share = percent(review.chars_freed, review.chars_before)
+    yield _figure(
+        "freed", freed, f"{share} of what {counted(review.went, 'pass', 'passes')} had before them"
+    )
+    if live:
+        avoided = f"{percent(summaries.avoided, live)} of summaries"
+        yield _figure(
+            "avoided", avoided, f"{summaries.avoided:,} of {counted(live, 'live compaction')}"
+        )
+    if latency.passes:
+        more = f"half of them; p90 {told_ms(latency.p90)}, p99 {told_ms(latency.p99)}"
+        yield _figure("a pass", told_ms(latency.p50), f"{more}, slowest {told_ms(review.slowest)}")
+    least = "at least " if recalls.is_at_least else ""
+    back = f"{least}{counted(recalls.results, 'result')}"
+    removed = counted(recalls.removed, "result")
+    yield _figure(
+        "recalled", back, f"{percent(recalls.results, recalls.removed)} of {removed} that went"
+    )
+
+
+def _figure(name: str, figure: str, more: str) -> Text:
+    return Text.assemble((f"{name:<10}", "dim"), (figure, "bold green"), f"  {more}")
+
+
+def _over_time(review: Review) -> Iterator[Text]:
+    length, stretches = words.stretches(review.days)
+    most = max(stretch.tokens_freed for stretch in stretches) or 1
+    levels = (round(stretch.tokens_freed / most * 8) for stretch in stretches)
+    drawn = "".join(
+        _LEVELS[max(0, level) or bool(stretch.tokens_freed > 0)]
+        for level, stretch in zip(levels, stretches, strict=True)
+    )
+    yield Text.assemble(("over time ", "dim"), (drawn[:REVIEW_BARS_MAX], "green"))
+    yield Text(f"          up to {short(most)} tokens a {words.unit(length)}\n", style="dim")
+
+
+def _kept(review: Review) -> RenderableType:
+    table = new_table("What keeps the most", "", "results", "characters")
+    rows = [reason for reason in review.kept if reason.chars][:REVIEW_SHOWN_MAX]
+    most = max((reason.chars for reason in rows), default=0)
+    for reason in rows:
+        bar = _bar(reason.chars, most, "yellow")
+        table.add_row(
+            Text(kept_for(reason.reason)), bar, short(reason.results), short(reason.chars)
+        )
+    return table
+
+
+def _tools(review: Review) -> RenderableType:
+    table = new_table("Where the bytes are", "", "characters before", "after")
+    rows = review.tools[:REVIEW_SHOWN_MAX]
+    most = max((tool.chars_before for tool in rows), default=0)
+    for tool in rows:
+        bar = _bar(tool.chars_before, most, "blue")
+        table.add_row(
+            Text(plain(tool.tool)), bar, short(tool.chars_before), short(tool.chars_after)
+        )
+    return table
+
+
+def _modes(review: Review) -> RenderableType:
+    table = new_table("Mode and tier", "calls", "tokens freed", "characters freed")
+    table.columns[1].header = "passes"
+    for mode in review.modes[:REVIEW_SHOWN_MAX]:
+        name = " / ".join(plain(part) for part in (mode.mode, mode.tier) if part)
+        share = percent(mode.chars_freed, mode.chars_before)
+        table.add_row(Text(name), f"{mode.passes:,}", short(mode.tokens_freed), share)
+    return table
+
+
+def _times(review: Review) -> RenderableType:
+    table = new_table("Where a pass's time goes", "results")
+    table.columns[1].header = "on average"
+    for stage, ms in review.stages.items():
+        if ms:
+            table.add_row(stage, told_ms(ms / review.latency.passes))
+    return table
+
+
+def _why(review: Review) -> RenderableType:
+    table = new_table("Why a summary ran", "calls")
+    table.columns[1].header = "times"
+    rows: Iterable[tuple[str, int]] = review.summaries.why.items()
+    for why, count in list(rows)[:REVIEW_SHOWN_MAX]:
+        table.add_row(Text(words.why_ran(why)), f"{count:,}")
+    return table
+
+
+def _bar(part: int, most: int, style: str) -> Text:
+    return Text("█" * max(1, round(part / (most or 1) * _BAR)) if part else "", style=style)

@@ -1,0 +1,75 @@
+"""What a review needs of one line of the request log, decoded by its types alone.
+
+A line is taken as it comes from a disk: its numbers are bounded and its names short, and whatever
+does not fit is no line of ours. Fields that nobody reviews are passed over.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+from msgspec.json import Decoder
+
+from lcc_sidecar.limits import COUNT_MAX, MS_MAX, REVIEW_NAME_MAX_CHARS
+
+Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
+Name = Annotated[str, Meta(max_length=REVIEW_NAME_MAX_CHARS)]
+Milliseconds = Annotated[float, Meta(ge=0, le=MS_MAX)]
+
+SCHEMA = "lcc-request-1"
+CHANGED = ("replaced", "written")  # outcomes that took something out
+RECALLED = "recalled"
+LIVE = ("manual", "auto", "plugin")  # triggers for which the client's own summary stands ready
+
+
+class Decisions(Struct, frozen=True, gc=False):
+    """How many results of one pass met which end, by reason."""
+
+    keep: dict[str, Count] = {}
+    replace: dict[str, Count] = {}
+    dedupe: dict[str, Count] = {}
+    trim: dict[str, Count] = {}
+    drop: dict[str, Count] = {}
+
+
+class Stages(Struct, frozen=True, gc=False):
+    """How long one pass took, in milliseconds, and where."""
+
+    total: Milliseconds = 0.0
+    decide: Milliseconds = 0.0
+    prove: Milliseconds = 0.0
+    stash: Milliseconds = 0.0
+    verify: Milliseconds = 0.0
+    report: Milliseconds = 0.0
+
+
+class Recall(Struct, frozen=True, gc=False):
+    """That something came back: a salted hash of what, and how it was asked for."""
+
+    id: Name
+    by: Name = "other"
+    way: Name = "other"
+
+
+class Line(Struct, frozen=True, gc=False):
+    """One line: a pass, or a recall of what a pass removed. Sizes in characters and tokens."""
+
+    schema: Literal["lcc-request-1"]
+    time: Name
+    outcome: Name
+    session: Name = ""
+    trigger: Name = ""
+    mode: Name = ""
+    tier: Name | None = None
+    token_count_method: Name = ""
+    decisions: Decisions = Decisions()
+    kept_chars: dict[str, Count] = {}
+    tools: dict[str, tuple[Count, Count]] = {}
+    chars_before: Count = 0
+    chars_after: Count = 0
+    tokens_before: Count = 0
+    tokens_after: Count = 0
+    ms: Stages | None = None
+    recall: Recall | None = None
+
+
+decoder = Decoder(Line)
