@@ -1,7 +1,6 @@
 """`lcc log`: turn the request log on and off, look at it, hand it on, throw it away."""
 
 import importlib
-import importlib.util
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -29,11 +28,10 @@ class _Group(click.Group):
     """Loads `review` when it is asked for: it draws, and that takes a while to import."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        has_review = importlib.util.find_spec(_REVIEW) is not None
-        return sorted([*super().list_commands(ctx), *(["review"] if has_review else [])])
+        return sorted([*super().list_commands(ctx), "review"])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "review" and importlib.util.find_spec(_REVIEW) is not None:
+        if cmd_name == "review":
             review: click.Command = importlib.import_module(_REVIEW).review
             return review
         return super().get_command(ctx, cmd_name)
