@@ -232,3 +232,11 @@ STASH_LOOK_OBJECTS = 256  # looked at before others may read again
 STASH_ROOM_SHARE = 20  # of the cap is made free beyond it: rewriting the search index is the cost
 STASH_MERGE_SHARE = 8  # the search index is rewritten when an eighth of it went
 STASH_CHECKPOINT_SECONDS = 0.1  # that gc waits for readers; the next run cuts the log, too
+
+# --- bench ---
+BENCH_ELIDE_SHARE = 0.6  # of its own size that a session's window has for mode elide
+BENCH_LEAST_CALLS = 20  # of a session whose figures are pooled; in shorter ones little can go
+BENCH_SESSION_SECONDS = 3600.0  # the largest published one takes 10 s, with a peer a minute
+PEER_INSTALL_SECONDS = 600.0  # a few megabytes of wheels over a slow line
+PEER_ANSWER_SECONDS = 300.0  # its time grows with the square of a session's calls
+PEER_SLOW_SECONDS = 30.0  # a pass that took longer is run once, and none larger is tried
