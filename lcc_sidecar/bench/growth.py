@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lcc_sidecar.api import messages_to_payload
-from lcc_sidecar.bench.peer import PACKAGE, Peer, peer_command, timed
+from lcc_sidecar.bench.peer import PACKAGE, Peer, peer_command, text_payload, timed
 from lcc_sidecar.bench.sessions import pass_options
 from lcc_sidecar.bench.synthetic import make_session
 from lcc_sidecar.bench.tables import table
@@ -117,7 +116,7 @@ def _theirs(path: Path, workspace: str, python: str) -> tuple[float | None, floa
     payload = str(path.with_suffix(".payload"))
     transcript = parse_document(path.read_bytes()).transcript
     with open(payload, "w", encoding="utf-8", errors="surrogatepass") as file:
-        json.dump(messages_to_payload(transcript.messages), file, ensure_ascii=False)
+        json.dump(text_payload(transcript), file, ensure_ascii=False)
     home = str(path.parent)
     try:
         with Peer(python, home) as peer:

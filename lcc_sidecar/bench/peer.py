@@ -15,7 +15,7 @@ import time
 import venv
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -140,7 +140,7 @@ def compare(
     peer: Peer, transcript: Transcript, workspace: str, folder: str, repeats: int
 ) -> Iterator[Compared]:
     """Yield the modes that both have, passes of the two in turns; the medians are told."""
-    payload = messages_to_payload(transcript.messages)
+    payload = text_payload(transcript)
     path = os.path.join(folder, "payload.json")
     with open(path, "w", encoding="utf-8", errors="surrogatepass") as file:
         json.dump(payload, file, ensure_ascii=False)
@@ -162,6 +162,18 @@ def compare(
             peer_after=theirs[-1]["chars_after"],
             peer_ms=_median(theirs),
         )
+
+
+def text_payload(transcript: Transcript) -> list[dict[str, Any]]:
+    """Return a transcript as both can take it: without thinking, images and all that is no text."""
+    return messages_to_payload(
+        replace(
+            message,
+            media=(),
+            results=tuple(replace(result, media=()) for result in message.results),
+        )
+        for message in transcript.messages
+    )
 
 
 def _ours(payload: list[Any], mode: RulesMode, workspace: str, folder: Path) -> dict[str, Any]:

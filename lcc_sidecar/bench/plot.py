@@ -39,8 +39,11 @@ def draw(sessions: Sequence[Session], path: str) -> None:
         sizes = [one.chars_before / 1000 for one in found]
         times.plot(sizes, [one.milliseconds for one in found], "o", ms=5, color=colour, alpha=0.8)
     freed.set(xlabel="sessions, by what went", ylabel="freed, % of all characters", ylim=(0, 100))
+    times.set_xlim(left=0)
+    times.set_ylim(bottom=0)
+    freed.xaxis.get_major_locator().set_params(integer=True)
     freed.legend(frameon=False)
-    times.set(xlabel="thousand characters", ylabel="ms a pass", xscale="log", yscale="log")
+    times.set(xlabel="thousand characters", ylabel="ms a pass")
     for axes in (freed, times):
         axes.grid(visible=True, alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)

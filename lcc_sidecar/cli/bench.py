@@ -5,9 +5,9 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import click
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
@@ -87,7 +87,7 @@ def bench(  # noqa: PLR0913 - one parameter an option
     )
     _tell(run, report)
     if json_file:
-        write_whole(json_file, to_json(asdict(run) | {"is_sound": run.is_sound}))
+        write_whole(json_file, to_json(msgspec.to_builtins(run)))
     if plot:
         draw(sessions, plot)
     if not run.is_sound:
