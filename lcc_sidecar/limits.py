@@ -51,6 +51,11 @@ USUAL_CHARS_PER_TOKEN = 3.1  # all sessions together
 TOKENS_AT_ONCE_CHARS = 50_000  # a million spaces in a row overrun the tokenizer's stack
 CAUTIOUS_CHARS_PER_TOKEN = 2.2  # the densest session; a budget counted so is never overdrawn
 
+# --- tokens as billed ---
+BILLED_LINES_MAX = 4000  # of a session file, the newest; decoding them takes some 20 ms
+BILLED_STEPS_MAX = 200  # that weights are fitted to, the newest; takes some 20 ms
+BILLED_STEPS_LEAST = 6  # fewer say nothing about six weights
+
 # --- near side: what a hook may cost the person who waits for it ---
 HOOK_TOTAL_SECONDS = 1.0  # all a hook does, a cold start too; < 2 s is promised on a busy machine
 HOOK_STDIN_SECONDS = 0.5  # a host that keeps stdin open and silent is not waited for

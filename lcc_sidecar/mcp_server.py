@@ -33,7 +33,7 @@ from lcc_sidecar.limits import (
     MCP_WARNING_MAX_CHARS,
     MCP_WARNINGS_MAX,
 )
-from lcc_sidecar.options import Options, Provider, RulesMode, check
+from lcc_sidecar.options import Options, Provider, RulesMode, calibrated, check
 from lcc_sidecar.output import to_json
 from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.freshen import freshen
@@ -201,6 +201,7 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
         jev_model=jev_model,
     )
     check(options)
+    options = calibrated(options, document)
     session_id = session_id_of(path, document) if path else None
     with stasher_by_hand(options, session_id) as stash:
         done = compact(document.transcript, options, stasher=stash)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from lcc_sidecar import __version__
 from lcc_sidecar.bench import tables
+from lcc_sidecar.bench.billing import at
 from lcc_sidecar.bench.growth import Grown, growth_table
 from lcc_sidecar.bench.peer import PACKAGE, VERSION
 from lcc_sidecar.bench.sessions import REPEATS, Session
@@ -34,6 +35,7 @@ def markdown(run: Run) -> str:
     parts = [_HEAD, _how(run)]
     if run.sessions:
         parts += [tables.pooled(run.sessions), tables.beside(run.sessions, PACKAGE)]
+        parts += [tokens_table(run.sessions)]
         parts += [tables.worse(run.sessions, run.sources, PACKAGE), tables.kinds(run.sessions)]
         parts += [tables.reasons(run.sessions, mode) for mode in ("recoverable", "stashed")]
     if run.grown:
@@ -72,6 +74,32 @@ def _how(run: Run) -> str:
     )
     unread = [f"\nNot read: {s.name} ({s.error})." for s in run.sessions if s.error]
     return "\n".join([how, *unread]) + "\n"
+
+
+def tokens_table(sessions: Sequence[Session]) -> str:
+    """Return how far each way of counting tokens is from what requests were billed."""
+    every = [billed for session in sessions for billed in session.billed]
+    if not every:
+        return ""
+    rows = []
+    for method in dict.fromkeys(billed.method for billed in every):
+        found = [billed for billed in every if billed.method == method]
+        kinds = ("steps", "in_a_row", "untold")
+        errors = [[e for billed in found for e in getattr(billed, kind)] for kind in kinds]
+        told = [f"{at(e, 50):.1%}, {at(e, 90):.0%}" if e else "none" for e in errors]
+        rows.append((method, len(found), len(errors[0]), *told, len(errors[2])))
+    head = ("counted by", "sessions", "steps", "a step", "ten in a row", "other steps", "of those")
+    return f"## Tokens, held against the bill\n\n{_TOKENS}\n{tables.table(head, rows)}"
+
+
+_TOKENS = """\
+How far a count is from what one request was billed more than the one before it (input, cache reads
+and cache writes together): median, and what 90 of 100 do not exceed. A step is a response whose
+calls and results the file holds whole, as text. A fit knows only the steps before the one it is
+held to, and the usual weights that it begins with, which are rounded medians of these same
+sessions. Other steps hold a person's turn, an image or an attachment: there the client adds what no
+file tells. Compactions, another model and requests that shrank start anew.
+"""
 
 
 def _not_measured(run: Run) -> str:

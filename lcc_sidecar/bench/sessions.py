@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lcc_sidecar.bench.billing import Billed, billed_errors
 from lcc_sidecar.bench.peer import Compared, Peer, compare
 from lcc_sidecar.bench.workspace import lay_out
 from lcc_sidecar.compaction import Compaction, compact
@@ -60,13 +61,15 @@ class Measured:
 class Session:
     """A session's measurements by mode, or the error that stopped it.
 
-    `compared` has the same passes beside a peer's, by mode.
+    `compared` has the same passes beside a peer's, by mode; `billed`, how far each way of counting
+    tokens is from the session's bill.
     """
 
     name: str
     bytes: int
     measured: tuple[Measured, ...] = ()
     compared: tuple[Compared, ...] = ()
+    billed: tuple[Billed, ...] = ()
     error: str | None = None
 
 
@@ -107,11 +110,12 @@ def _measured(name: str, data: bytes, folder: str, bench: Bench) -> Session:
     document = parse_document(lay_out(data, workspace))
     place = _Place(document, workspace, folder)
     measured = tuple(place.measure(mode, bench.repeats) for mode in MODES)
+    billed = tuple(billed_errors(data.split(b"\n")))
     if bench.peer is None:
-        return Session(name, len(data), measured)
+        return Session(name, len(data), measured, billed=billed)
     with Peer(bench.peer, folder) as peer:
         compared = tuple(compare(peer, document.transcript, workspace, folder, bench.repeats))
-    return Session(name, len(data), measured, compared)
+    return Session(name, len(data), measured, compared, billed)
 
 
 @dataclass(frozen=True, slots=True)

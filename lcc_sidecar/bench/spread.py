@@ -11,10 +11,17 @@ from lcc_sidecar.bench.sessions import Bench, Session, measure
 from lcc_sidecar.limits import BENCH_SESSION_SECONDS
 
 
-def spread(paths: Sequence[str], bench: Bench, jobs: int) -> Iterator[tuple[int, Session]]:
-    """Yield (place, what was measured) of each session file as it is done, `jobs` at a time."""
+def spread(
+    paths: Sequence[str], bench: Bench, jobs: int, seconds: float = BENCH_SESSION_SECONDS
+) -> Iterator[tuple[int, Session]]:
+    """Yield (place, what was measured) of each session file as it is done, `jobs` at a time.
+
+    A process that takes longer than `seconds`, or dies, is told as its session's error.
+    """
     with ThreadPoolExecutor(max(1, jobs)) as pool:
-        running = {pool.submit(_in_a_process, path, bench): n for n, path in enumerate(paths)}
+        running = {
+            pool.submit(_in_a_process, path, bench, seconds): n for n, path in enumerate(paths)
+        }
         for future in as_completed(running):
             yield running[future], future.result()
 
@@ -24,14 +31,14 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _in_a_process(path: str, bench: Bench) -> Session:
+def _in_a_process(path: str, bench: Bench, seconds: float) -> Session:
     name = os.path.relpath(path, bench.root)
     try:
         done = subprocess.run(
             [sys.executable, "-m", __name__],
             input=pickle.dumps((path, bench)),
             stdout=subprocess.PIPE,
-            timeout=BENCH_SESSION_SECONDS,
+            timeout=seconds,
             check=True,
         )
     except (OSError, subprocess.SubprocessError) as error:

@@ -16,7 +16,7 @@ from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import LccError, StashError
 from lcc_sidecar.forking import Original, copy_path, read_original, write_copy
 from lcc_sidecar.journalling import as_pass
-from lcc_sidecar.options import Options, RulesMode, check
+from lcc_sidecar.options import Options, RulesMode, calibrated, check
 from lcc_sidecar.output import check_targets, to_json, write_whole
 from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.stash import journal
@@ -71,6 +71,7 @@ def fork(  # noqa: PLR0913 - one parameter an option
         stash_credentials=stash_credentials,
     )
     check(options)
+    options = calibrated(options, original.document)
     session_id = str(uuid.uuid4())
     copy = copy_path(original, session_id)
     with _stash_of(rules_mode) as database:
