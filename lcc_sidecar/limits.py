@@ -56,6 +56,12 @@ BILLED_LINES_MAX = 4000  # of a session file, the newest; decoding them takes so
 BILLED_STEPS_MAX = 200  # that weights are fitted to, the newest; takes some 20 ms
 BILLED_STEPS_LEAST = 6  # fewer say nothing about six weights
 
+# --- what tokens cost, against a token of fresh input: the provider's list prices ---
+CACHE_READ_WORTH = 0.1
+CACHE_WRITE_WORTH = 1.25  # kept for five minutes
+CACHE_WRITE_HOUR_WORTH = 2.0
+OUTPUT_WORTH = 5.0
+
 # --- near side: what a hook may cost the person who waits for it ---
 HOOK_TOTAL_SECONDS = 1.0  # all a hook does, a cold start too; < 2 s is promised on a busy machine
 HOOK_STDIN_SECONDS = 0.5  # a host that keeps stdin open and silent is not waited for

@@ -109,7 +109,10 @@ def walk(lines: Iterable[bytes], measure: Measure) -> Walk:
         inner = row.message
         usage = inner.usage if inner and row.type == "assistant" else None
         if inner and usage and usage.billed and inner.id not in (None, before and before.id):
-            if before and before.usage and _goes_on(before, inner) and inner.id not in seen:
+            if inner.id in seen:  # an older response, written again
+                before, since = None, Sizes()
+                continue
+            if before and before.usage and _goes_on(before, inner):
                 steps.append(Step(usage.billed - before.usage.billed, since))
             before, since = inner, Sizes()
             seen.add(str(inner.id))
