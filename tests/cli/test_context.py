@@ -135,8 +135,8 @@ def test_what_compactions_saved_is_told_in_one_line(tmp_path):
     path = tmp_path / "s.jsonl"
     path.write_bytes(made.data())
 
-    done = CliRunner().invoke(lcc, ["context", str(path)])
+    done = lcc("context", str(path))
 
-    told = " ".join(done.output.split())
+    told = " ".join(done.stdout.split())
     assert "1 compaction, 3 requests since: 180.0k tokens not sent again, 20.0k cached" in told
     assert "net -5.0k of fresh input" in told
