@@ -21,18 +21,18 @@ export const register = (on, options) => {
   on('session.compact', async ($, e, next) => {
     if (e.trigger === 'precompute') return next(e)
     const request = await requestFrom($, e, options)
-    if (!request) return next(e)
+    if (!request) return withoutUs(e, next)
     const reply = await answerTo($, request)
     const isReplaced = reply?.outcome === 'replaced'
     const messages = isReplaced ? rebuilt(e.messages, reply) : undefined
-    if (!messages && isAhead(e)) return { skip: 'lcc: not worth a summary yet' }
+    if (!messages && isAhead(e)) return withoutUs(e, next)
     if (!reply) tell($, NO_ANSWER)
     if (isReplaced && !messages) return next(e) // and no receipt: it would not be true
     if (await isToBeSkipped($, e, reply, options)) return { skip: `lcc: ${reply.reason}` }
     if (reply?.receipt) tell($, reply.receipt)
     if (!messages) return next(e)
     return { messages, tokensBefore: reply.tokens_before, tokensAfter: reply.tokens_after }
-  }).catch(($, e, next) => next(e))
+  }).catch(($, e, next) => withoutUs(e, next))
 
   on('classic.SessionStart', async ($, e, next) => {
     const told = await sessionStarts($, e, options)
@@ -54,6 +54,10 @@ export const register = (on, options) => {
 
   on('command.run', { command: 'lcc' }, ($, e) => answerCommand($, e)).catch(noAnswer)
 }
+
+/** What happens where there is no answer: the summary runs, unless nobody has asked for any. */
+const withoutUs = (e, next) =>
+  isAhead(e) ? { skip: 'lcc: not worth a summary yet' } : next(e)
 
 /** Shows the person a line now, and leaves it in the transcript. The model does not see it. */
 function tell($, text) {

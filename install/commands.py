@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--purge",
         action="store_true",
-        help="with uninstall: remove the stash even if pointers in sessions lead into it",
+        help="with uninstall: remove also what the stash holds of your sessions, for good",
     )
     parser.add_argument(
         "--wheels", type=Path, metavar="DIR", help="a folder of wheels, for a machine offline"

@@ -13,6 +13,7 @@ from install.installing import SOURCE
 from lcc_sidecar.errors import InstallError
 
 _STAMP = "lcc-test-packages"
+_JOBS_MAX = 4  # real clients and sidecars run beside them
 
 
 def test(arguments: list[str]) -> int:
@@ -31,9 +32,15 @@ def test(arguments: list[str]) -> int:
     except InstallError as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
-    command = [str(python), "-m", "pytest", *arguments]
+    command = [str(python), "-m", "pytest", *(arguments or _everything())]
     where = {"LCC_TEST_WHEELS": str(venv / "wheels")}
     return subprocess.run(command, cwd=SOURCE, env=os.environ | where, check=False).returncode
+
+
+def _everything() -> list[str]:
+    """Return the arguments of a whole run: spread over the cores, a file in one piece."""
+    jobs = min(os.cpu_count() or 1, _JOBS_MAX)
+    return ["-n", str(jobs), "--dist", "loadfile"] if jobs > 1 else []
 
 
 def _fill(venv: Path, python: Path) -> str:

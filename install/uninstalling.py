@@ -22,7 +22,7 @@ _MADE = ("venv", "wheels", "wheels.new", "plugin", "install.json", "install.lock
 def uninstall(*, purge: bool = False) -> None:
     """Undo the install. Raise LccError at a step that failed; the rest can then be run again.
 
-    The stash stays if pointers in sessions lead into it, unless `purge`.
+    The stash stays if it holds anything of the person's sessions, unless `purge`.
     """
     to = places()
     known = record.read()
@@ -65,14 +65,14 @@ def preview() -> None:
     print("Would stop the sidecar and remove:")
     for what in _gone(known, to):
         print(f"  {what}")
-    if stash_files.pointers():
+    if stash_files.texts():
         print(f"But for {stash_files.folder()}: {_why_kept()}")
 
 
 def _why_kept() -> str:
-    count = stash_files.pointers()
-    results = "1 result that" if count == 1 else f"{count} results that"
-    return f"{results} left your sessions may be nowhere else (--purge removes it)"
+    count = stash_files.texts()
+    texts = "1 text" if count == 1 else f"{count:,} texts"
+    return f"{texts} of your sessions; pointers lead there (--purge removes it)"
 
 
 def _nothing_here(to: Places) -> str:

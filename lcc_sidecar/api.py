@@ -147,7 +147,8 @@ def compact_transcript(request: TranscriptCompactionRequest) -> TranscriptCompac
     try:
         transcript = messages_json.parse_messages(decode_json(given))
         check(options)
-        with nullcontext(stasher) if stasher is not None else stasher_by_hand(options) as stash:
+        by_hand = stasher_by_hand(options, transcript)
+        with nullcontext(stasher) if stasher is not None else by_hand as stash:
             done = compaction.compact(transcript, options, client=client, stasher=stash)
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None

@@ -130,6 +130,8 @@ def check_elision(elision: Elision, where: str = "") -> None:
 
 
 def _read(place: str, *, is_optional: bool) -> bytes | None:
+    if is_optional and os.path.exists(place) and not os.path.isfile(place):
+        raise UsageError(f"{place} is no regular file: mend or remove it")  # a FIFO is not awaited
     try:
         with open(place, "rb") as file:
             data = file.read(CONFIG_MAX_BYTES + 1)

@@ -193,6 +193,7 @@ SEE_SECONDS = 0.7  # of a hook's one second for what is new; what is left then g
 AFTER_MAX_CHARS = 1000  # it stands in the window from then on (FR-023: a kilobyte)
 AFTER_FAILED_MAX = 4  # the newest failures come first: they are what is asked for
 AFTER_TARGET_CHARS = 60
+AFTER_COMMAND_CHARS = 200  # a longer command line is left to the tool
 
 # --- the sidecar's own look at what the stash need not keep ---
 COLLECT_FIRST_SECONDS = 60.0  # a start is for whoever waits for it
@@ -201,6 +202,7 @@ COLLECT_EVERY_SECONDS = 6 * 3600.0  # it is due by days and by gigabytes
 # --- tiers of a live compaction ---
 FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon
 USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is
+AUTO_PERCENT = 85  # of the window, where the client compacts by itself: 167k of 200k, 967k of 1M
 
 # --- words of the stash (what an index holds was made with these numbers) ---
 WORD_MAX_CHARS = 64  # a SHA-256 in hex; what is longer is found by its start

@@ -203,7 +203,7 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
     check(options)
     options = calibrated(options, document)
     session_id = session_id_of(path, document) if path else None
-    with stasher_by_hand(options, session_id) as stash:
+    with stasher_by_hand(options, document.transcript, session_id) as stash:
         done = compact(document.transcript, options, stasher=stash)
     kept = keep(carried_out(document, done), done)
     return {"transcript": kept.transcript, "report": kept.report, **_summary(done.report)}

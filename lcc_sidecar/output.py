@@ -33,9 +33,12 @@ def check_targets(source: str, targets: Mapping[str, str | None]) -> None:
 def write_whole(path: str, data: bytes) -> None:
     """Write a file so that it is there whole or not at all, readable by its owner alone.
 
-    A link is followed. Raise LccError if the file cannot be written.
+    A link is followed. Raise LccError if the file cannot be written, UsageError if what is there is
+    none: a device or a FIFO would be replaced, not written to.
     """
     place = os.path.realpath(path)
+    if os.path.lexists(place) and not os.path.isfile(place):
+        raise UsageError(f"{path} is there and no regular file: name another file")
     try:
         with tempfile.NamedTemporaryFile(
             dir=os.path.dirname(place), prefix=".lcc-", delete=False

@@ -19,10 +19,16 @@ UNAVAILABLE = "stash_unavailable"
 
 @contextmanager
 def stasher_by_hand(
-    options: Options, session_id: str | None = None, *, rehearse: bool = False
+    options: Options,
+    transcript: Transcript,
+    session_id: str | None = None,
+    path: str | None = None,
+    *,
+    rehearse: bool = False,
 ) -> Iterator[Stasher | None]:
     """Give the stasher of a pass that somebody starts by hand, if its mode needs one.
 
+    `path` is where the outcome goes: its pointers are kept as long as that file is there.
     `rehearse`: a dry run, which writes nothing. Raise StashError if the stash cannot be used.
     """
     if not options.needs_stash:
@@ -31,7 +37,7 @@ def stasher_by_hand(
         yield Rehearsal()
     else:
         with closing(Database()) as database:
-            yield SessionStash(database, session_id)
+            yield SessionStash(database, session_id, path, transcript)
 
 
 def for_the_stash(

@@ -225,3 +225,24 @@ def test_the_checker_agrees_with_the_pass():
     done = compact(before, options(), stasher=InMemory())
 
     assert VERIFIERS["elide"](before, done.transcript, allow_command_pointers=False) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[elided 5 chars of {'T' * 600} output — recall seq=1]",
+        f"[elided 5 chars of Bash output — recall seq={'9' * 600}]",
+        f"[elided 5 chars of Bash output — recall seq=1][ artifact ids cited in it: {'a, ' * 300}]",
+    ],
+)
+def test_a_result_that_only_begins_like_a_marker_is_elided_like_any_other(text):
+    made = conversation(
+        used(call("a", "Bash", command="cat hostile"), text),
+        used(call("b", "Bash", command="ls"), LARGE),
+        used(call("c", "scan_sinks"), BIG),
+    )
+
+    done = compact(made, options(recall=True), stasher=Numbering())
+
+    assert not done.report["degraded"]
+    assert done.notes["a"].startswith(f"[elided {len(text)} chars of Bash output")

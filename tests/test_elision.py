@@ -1,7 +1,9 @@
 """The config file of mode elide, and the values that are refused wherever they come from."""
 
 import json
+import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -156,3 +158,13 @@ def test_the_tier_above_keeps_fewer_messages_and_no_evidence_but_the_floor():
     assert above.evidence_tools == ("Grep",)
     assert Elision(keep_recent=2).aggressive().keep_recent == 2
     assert above.aggressive() == above
+
+
+@pytest.mark.timeout(10)
+def test_what_is_no_file_in_the_config_folder_is_refused_not_waited_for():
+    place = Path(config_path())
+    place.parent.mkdir(parents=True)
+    os.mkfifo(place)
+
+    with pytest.raises(UsageError, match="no regular file"):
+        load_config()

@@ -118,9 +118,10 @@ def compact(  # noqa: PLR0913 - one parameter an option
         click.echo(f"lcc: {file}: {count} could not be read and stay as they are", err=True)
     session_id = session_id_of(file, document)
     options = calibrated(options, document)
+    place = os.path.abspath(output or file)
     with (
         progress_bar() as progress,
-        stasher_by_hand(options, session_id, rehearse=dry_run) as stash,
+        stasher_by_hand(options, document.transcript, session_id, place, rehearse=dry_run) as stash,
     ):
         done = run_pass(document.transcript, options, progress, stasher=stash)
     if not dry_run:

@@ -73,11 +73,11 @@ def fork(  # noqa: PLR0913 - one parameter an option
     check(options)
     options = calibrated(options, original.document)
     session_id = str(uuid.uuid4())
-    copy = copy_path(original, session_id)
+    copy, transcript = copy_path(original, session_id), original.document.transcript
     with _stash_of(rules_mode) as database:
-        stash = SessionStash(database, session_id, copy) if database else None
+        stash = SessionStash(database, session_id, copy, transcript) if database else None
         with progress_bar() as progress:
-            done = run_pass(original.document.transcript, options, progress, stasher=stash)
+            done = run_pass(transcript, options, progress, stasher=stash)
         print_receipt(done.report, title=f"fork of {os.path.basename(path)}")
         if report:
             write_whole(report, to_json(done.report))
@@ -120,7 +120,8 @@ def _how_to_open(original: Original, session_id: str, path: str) -> str:
     command = f"claude --resume {session_id}"
     if original.folder:
         command = f"cd {shlex.quote(original.folder)} && {command}"
-    return f"\nThe copy is {path}\nOpen it with\n\n  {command}\n"
+    told = f"\nThe copy is {path}\nOpen it with\n\n  {command}\n"
+    return click.format_filename(told)  # a folder's name need not be text
 
 
 def _warn(original: Original) -> None:

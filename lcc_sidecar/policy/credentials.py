@@ -17,14 +17,26 @@ _NAMES = (
     r"\.env(?:rc|[.*?\[][^/\s:]*)?",
     r"(?!(?:process|import\.meta|deno|bun)\.env)[^/\s:]+\.env",  # and not what code reads
     r"\.(?:netrc|npmrc|pypirc|pgpass|htpasswd|git-credentials|dockercfg|my\.cnf|vault-token)",
+    r"\.(?:s3cfg|boto|terraformrc|yarnrc\.yml|flaskenv|dev\.vars|vault_pass[^/\s:]*)",
+    r"_netrc|pgpass\.conf|rclone\.conf|wireguard/[^/\s:]+\.conf|wp-config\.php",
     r"id_(?:rsa|dsa|ecdsa|ed25519)[^/\s:]*",
-    r"[^/\s:]*\.(?:pem|key|p12|pfx|kdbx|jks|keystore|ppk)",
+    # and not what code reads: `jq .items[].key`, `event.key`
+    (
+        r"(?!(?:[^/\s:]*\[\]|e|ev|event|this|self|obj|item|entry|node|props)\.key)"
+        r"[^/\s:]+\.(?:pem|key|p12|pfx|kdbx|jks|keystore|ppk|ovpn|keytab)"
+    ),
+    r"[^/\s:]+\.(?:tfstate(?:\.backup)?|tfvars(?:\.json)?)",
     r"[^/\s:]*credentials\.json",
-    r"secrets\.[^/\s:]+",
-    r"service[-_]account[^/\s:]*\.json",
-    r"\.(?:aws|ssh|gnupg|kube)(?:/[^\s:]*)?",  # the folder as a whole: `cd ~/.ssh && cat config`
-    r"\.docker/config\.json",
-    r"run/secrets/[^\s:]+",
+    r"\.[^/\s:]+/(?:credentials(?:\.[^/\s:]+)?|auth\.json)",  # .cargo, .gem, .codex, .composer
+    r"secrets\.[^/\s:]+|(?:[^/\s:]*[-_.])?secret\.(?:ya?ml|json|toml)",
+    r"service[-_]account[^/\s:]*\.json|[^/\s:]*firebase-adminsdk[^/\s:]*\.json",
+    r"kubeconfig(?:\.(?:ya?ml|json|conf))?",
+    r"gh/hosts\.yml|gcloud/(?:credentials|access_tokens)\.db|\.m2/settings\.xml",
+    r"\.docker/config\.json|etc/g?shadow-?|proc/[^/\s:]+/environ",
+)
+_FOLDERS = (  # as a whole: `cd ~/.ssh && cat config`
+    r"\.(?:aws|ssh|gnupg|kube|azure|password-store)",
+    r"run/secrets",
 )
 # In small letters, what stands in each of these names: a plain look is a hundred times faster, and
 # most calls name nothing like it.
@@ -32,12 +44,34 @@ _HINTS = (
     *(".env", "netrc", "npmrc", "pypirc", "pgpass", "htpasswd", "dockercfg", "my.cnf"),
     *("vault-token", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".pem", ".key", ".p12", ".pfx"),
     *(".kdbx", ".jks", ".ppk", "credentials", "secrets", "service-account", "service_account"),
-    *(".aws", ".ssh", ".gnupg", ".kube", ".docker"),
+    *(".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure", ".password-store", "kubeconfig"),
+    *(".s3cfg", ".boto", ".terraformrc", ".yarnrc", ".flaskenv", ".dev.vars", ".vault_pass"),
+    *(
+        "pgpass.conf",
+        "rclone.conf",
+        "wireguard/",
+        "wp-config",
+        ".ovpn",
+        ".keytab",
+        ".tfstate",
+        ".tfvars",
+    ),
+    *("auth.json", "secret.", "firebase-adminsdk", "gh/hosts", "access_tokens.db", ".m2/"),
+    *("etc/shadow", "etc/gshadow", "/environ"),
 )
-_NAME = rf"(?:{'|'.join(_NAMES)})"
-_PATH = re.compile(rf"(?:.*/)?{_NAME}", re.IGNORECASE)
-# The lines of a search say which file they are of: `config/.env:3:TOKEN=...`
-_FOUND_IN = re.compile(rf"^((?:[^\s:]*/)?{_NAME})(?::|-\d)", re.IGNORECASE | re.MULTILINE)
+_NAME, _FOLDER = (rf"(?:{'|'.join(one)})" for one in (_NAMES, _FOLDERS))
+_PATH = re.compile(rf"(?:.*/)?(?:{_NAME}|{_FOLDER}(?:/[^\s:]*)?)", re.IGNORECASE)
+# The lines of a search say which file they are of: `config/.env:3:TOKEN=...`. So do the heads that
+# git and the shell's programs put before a file. Of a folder no more than its name is matched: what
+# looked on from there would read a hostile line as often as it holds one.
+_FOUND_IN = re.compile(
+    rf"^((?:[^\s:]*/)?(?:{_NAME}(?=:|-\d)|{_FOLDER}(?=[/:]|-\d)))", re.IGNORECASE | re.MULTILINE
+)
+_HEADED = re.compile(
+    rf"^(?:diff --git |\+\+\+ |--- |==> )((?:[^\s:]*/)?(?:{_NAME}(?=\s)|{_FOLDER}(?=[/\s])))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PATH_IN = re.compile(r"(?:(?!-\d)[^\s:])*")
 _HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
 _PRIVATE_KEY = re.compile(r"-----(?:BEGIN|END) (?:[A-Z0-9]+ ){0,3}PRIVATE KEY")
 _WORD_ENDS = re.compile(r"[\s'\"`;&|<>(){}=,:$@]+")
@@ -54,9 +88,19 @@ def is_credential_result(call: ToolCall, text: str) -> bool:
         return True
     if "PRIVATE KEY" in text and _PRIVATE_KEY.search(text):
         return True
-    if not (_is_search(call) and _has_hint(text)):
+    is_search = _is_search(call)
+    if not ((is_search or call.tool in SHELL_TOOLS) and _has_hint(text)):
         return False
-    return any(not _is_harmless(found[1]) for found in _FOUND_IN.finditer(text))
+    return _shows_one(text, _HEADED) or (is_search and _shows_one(text, _FOUND_IN))
+
+
+def _shows_one(text: str, pattern: re.Pattern[str]) -> bool:
+    """Return whether lines of a text say that they are of a credential file."""
+    for found in pattern.finditer(text):
+        path = _PATH_IN.match(text, found.start(1))
+        if not (_is_harmless(found[1]) or (path and _is_harmless(path[0]))):
+            return True
+    return False
 
 
 def _names_one(call: ToolCall) -> bool:

@@ -17,7 +17,8 @@ from lcc_sidecar.limits import (
 
 _TOOL = re.compile(rf"[!-Z^-~]{{1,{MARKER_TOOL_MAX_CHARS}}}")  # printable ASCII but brackets, `\`
 _ARTIFACT = re.compile(rf"[!-+\--Z^-~]{{1,{ARTIFACT_ID_MAX_CHARS}}}")  # and no comma
-_RECALL = re.compile(rf"seq=[1-9][0-9]{{0,17}}|[0-9a-f]{{{RECALL_ID_DIGITS}}}")
+_BY_NUMBER = "seq="
+_RECALL = re.compile(rf"{_BY_NUMBER}[1-9][0-9]{{0,17}}|[0-9a-f]{{{RECALL_ID_DIGITS}}}")
 _MARKER = re.compile(
     rf"\[elided (?P<chars>[0-9]{{1,12}}) chars of (?P<tool>{_TOOL.pattern}) output — "
     rf"recall (?P<recall>{_RECALL.pattern})\]"
@@ -42,7 +43,7 @@ class Marker:
 
 def by_seq(seq: int) -> str:
     """Return how a marker sends the reader to an entry of the session, by its number."""
-    return f"seq={seq}"
+    return f"{_BY_NUMBER}{seq}"
 
 
 def elided(marker: Marker) -> str | None:
@@ -55,6 +56,13 @@ def elided(marker: Marker) -> str | None:
     line = f"[elided {marker.chars} chars of {marker.tool} output — recall {marker.recall}]"
     ids = [found for found in marker.artifacts if is_plain_id(found)][:ARTIFACT_IDS_MAX]
     return line + (f"[ artifact ids cited in it: {', '.join(ids)}]" if ids else "")
+
+
+def number_of(text: str) -> int | None:
+    """Return the number by which a text, if it is a marker, sends the reader to an entry."""
+    found = parse(text)
+    is_number = found is not None and found.recall.startswith(_BY_NUMBER)
+    return int(found.recall.removeprefix(_BY_NUMBER)) if found and is_number else None
 
 
 def can_name(tool: str) -> bool:

@@ -5,24 +5,38 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from lcc_sidecar.errors import StashError
+from lcc_sidecar.policy import markers
 from lcc_sidecar.proof.stash import Stashed
 from lcc_sidecar.stash import objects, records
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.recording import entry_of
-from lcc_sidecar.transcript.model import Pair
+from lcc_sidecar.transcript.model import Pair, Transcript
 
 
 class SessionStash:
     """A Stasher for the results of one session; without one, for a file compacted by hand."""
 
     def __init__(
-        self, database: Database, session_id: str | None = None, path: str | None = None
+        self,
+        database: Database,
+        session_id: str | None = None,
+        path: str | None = None,
+        transcript: Transcript | None = None,
     ) -> None:
-        """`path` is where the session's file is, if that is known: it says that it can go on."""
+        """`path` is the file that the pointers stand in: while it is there, they are kept.
+
+        It counts only until the session is followed in a file of its own.
+
+        `transcript` is what it holds, if nobody has looked through it: markers in it may name
+        numbers of another session.
+        """
         self._database = database
         self._session_id = session_id
         self._path = path
+        results = transcript.results() if transcript else ()
+        told = ((result.id, markers.number_of(result.text)) for _, result in results)
+        self._numbers = [(records.name_of(call_id), number) for call_id, number in told if number]
 
     def stash(self, pairs: Sequence[Pair]) -> Mapping[str, Stashed]:
         """Return what is in the stash for good by now, by tool_use_id.
@@ -30,8 +44,8 @@ class SessionStash:
         Raise StashError where the stash cannot be used at all.
         """
         bodies = {pair.call.id: Body.of_text(pair.result.text) for pair in pairs}
-        fit = [pair for pair in pairs if bodies[pair.call.id].is_fit]
         with self._database.writing() as db:
+            fit = [pair for pair in pairs if _can_go(db, bodies[pair.call.id])]
             seqs = self._write(db, fit, bodies)
         kept = self.read_back(bodies[pair.call.id] for pair in fit)
         return {
@@ -42,20 +56,22 @@ class SessionStash:
 
     def keep(self, body: Body) -> str | None:
         """Return the id of a body that is in the stash for good by now; None if it cannot be."""
-        if not body.is_fit:
-            return None
         with self._database.writing() as db:
+            if not _can_go(db, body):
+                return None
             self._point(db, self._session(db), body)
         return body.id.hex() if self.read_back([body]) else None
 
     def read_back(self, bodies: Iterable[Body]) -> set[bytes]:
         """Return the ids of the bodies that the file really holds; damaged ones are mended."""
         wanted = {body.id: body for body in bodies}
-        bad = [body for key, body in wanted.items() if not self._holds(key)]
-        if bad:
-            with self._database.writing() as db:
-                objects.mend(db, bad)
-        return {key for key in wanted if self._holds(key)}
+        held = {key for key in wanted if self._holds(key)}
+        bad = wanted.keys() - held
+        if not bad:
+            return held
+        with self._database.writing() as db:
+            objects.mend(db, [wanted[key] for key in bad])
+        return held | {key for key in bad if self._holds(key)}
 
     def _holds(self, object_id: bytes) -> bool:
         with self._database.reading() as db:
@@ -77,7 +93,10 @@ class SessionStash:
         numbered = list(zip(records.record(db, session, entries), entries, strict=True))
         for seq, entry in numbered:
             records.restore(db, session, seq, entry)
-        if records.recall_off(db, session):
+        records.check_numbers(db, session, self._numbers)
+        # A subagent has entries of its own, and no file that is followed: a number that it recalls
+        # is looked for among its session's.
+        if records.recall_off(db, session) or not records.has_place(db, session):
             return {}
         return {  # a number counts only where it leads to the very text that is about to go
             str(entry.tool_use_id): seq
@@ -88,7 +107,9 @@ class SessionStash:
     def _session(self, db: sqlite3.Connection) -> int:
         if self._session_id is None:
             return records.NO_SESSION
-        return records.open_session(db, self._session_id, self._path)
+        session = records.open_session(db, self._session_id)
+        records.stands_at(db, session, self._path)
+        return session
 
     def _point(self, db: sqlite3.Connection, session: int, body: Body) -> None:
         db.execute(
@@ -96,3 +117,7 @@ class SessionStash:
             "ON CONFLICT DO UPDATE SET pointed_at = ?3",
             (session, objects.put(db, body), time.time()),
         )
+
+
+def _can_go(db: sqlite3.Connection, body: Body) -> bool:
+    return body.is_fit and not objects.is_taken(db, body)

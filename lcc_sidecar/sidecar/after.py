@@ -5,11 +5,18 @@ left.
 """
 
 import os
+import re
+import shlex
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 
-from lcc_sidecar.limits import AFTER_FAILED_MAX, AFTER_MAX_CHARS, AFTER_TARGET_CHARS
+from lcc_sidecar.limits import (
+    AFTER_COMMAND_CHARS,
+    AFTER_FAILED_MAX,
+    AFTER_MAX_CHARS,
+    AFTER_TARGET_CHARS,
+)
 from lcc_sidecar.policy.notes import short_id
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.live_rows import LiveRow
@@ -19,6 +26,8 @@ from lcc_sidecar.stash import records
 TOOL = "mcp__plugin_lcc-sidecar_lcc__recall"  # as the client names it (contract: plugin, server)
 MARK = "lcc-sidecar: "  # what the text begins with
 _MARK = MARK.encode()
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # as the provider takes them
+_STANDING_FOR = {'"': "'", "<": "«", ">": "»"}  # nothing looks like markup of the client's
 _TOLD = f"SessionStart hook additional context: {MARK}"
 
 
@@ -54,7 +63,8 @@ def after_summary(db: sqlite3.Connection, session_id: str) -> str | None:
     text = (
         f"{MARK}the conversation before this summary is kept word for word on this machine, "
         f"{held} tool {_results(held)} among it. For an exact error, path or line recall it rather "
-        f'than guess: {_how("ID")}; by words: {{"query": "..."}}, or --query WORDS.\nNewest:'
+        f'than guess: {_how("ID")}; by words: {{"query": "..."}}, or --query WORDS.\n'
+        "Newest (in quotes what was called, as it stood there):"
     )
     for line in _lines(db, session):
         if len(text) + 1 + len(line) > AFTER_MAX_CHARS:
@@ -64,13 +74,19 @@ def after_summary(db: sqlite3.Connection, session_id: str) -> str | None:
 
 
 def _how(reference: str) -> str:
-    return f'tool {TOOL} {{"id": "{reference}"}}, or in Bash: {lcc_command()} recall {reference}'
+    command = lcc_command()
+    by_tool = f'tool {TOOL} {{"id": "{reference}"}}'
+    if len(command) > AFTER_COMMAND_CHARS:
+        return by_tool
+    return f"{by_tool}, or in Bash: {command} recall {reference}"
 
 
 def lcc_command() -> str:
     """Return the command line that runs this very installation from a shell."""
     beside = os.path.join(os.path.dirname(sys.executable), "lcc")
-    return beside if os.access(beside, os.X_OK) else f"{sys.executable} -m lcc_sidecar"
+    if os.access(beside, os.X_OK):
+        return shlex.quote(beside)  # on macOS there is a space in it
+    return f"{shlex.quote(sys.executable)} -m lcc_sidecar"
 
 
 def _lines(db: sqlite3.Connection, session: int | None) -> Iterator[str]:
@@ -83,9 +99,20 @@ def _lines(db: sqlite3.Connection, session: int | None) -> Iterator[str]:
     )
     for is_error, most in ((1, AFTER_FAILED_MAX), (0, AFTER_MAX_CHARS)):
         for tool, target, failed, lines, object_id in db.execute(query, (session, is_error, most)):
-            what = f"{tool} {(target or '')[:AFTER_TARGET_CHARS]}".strip()
+            what = " ".join(filter(None, (_plain(tool), _quoted(target))))
             size = f"{lines} line{'' if lines == 1 else 's'}"
             yield f"- {short_id(object_id.hex())} {what} ({'failed, ' if failed else ''}{size})"
+
+
+def _plain(tool: str) -> str:
+    """Return a tool's name; this text is read as the client's own, and a session can hold any."""
+    return tool if _TOOL_NAME.fullmatch(tool) else "tool"
+
+
+def _quoted(target: str | None) -> str:
+    """Return what a call was about as one line in quotes that nothing in it ends."""
+    line = "".join(_STANDING_FOR.get(char, char) for char in target or "" if char.isprintable())
+    return f'"{line[:AFTER_TARGET_CHARS]}"' if line else ""
 
 
 def _results(count: int) -> str:

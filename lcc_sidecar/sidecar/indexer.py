@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from lcc_sidecar.limits import SETTLE_SECONDS, TICK_SECONDS
+from lcc_sidecar.sidecar import log
 from lcc_sidecar.sidecar.sessions import SessionIndex
 
 
@@ -57,7 +58,10 @@ class Indexer:
         try:
             with session.lock:
                 grown = session.update()
+            self._seen(session)
         except OSError:
             return 0  # gone or not readable: the next nudge looks again
-        self._seen(session)
+        except Exception as error:  # noqa: BLE001 - all sessions live by this one thread
+            log.report("indexer", error)
+            return 0
         return grown

@@ -7,6 +7,7 @@ Whatever is not certain is left to the client's own summary (`fell_back`).
 import re
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +20,8 @@ from lcc_sidecar.limits import (
     LEAST_SHARE_PERCENT,
     SESSION_ID_MAX_CHARS,
 )
-from lcc_sidecar.sidecar import receipts
+from lcc_sidecar.policy import notes
+from lcc_sidecar.sidecar import log, receipts
 from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.blocks import check_blocks
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
@@ -100,10 +102,17 @@ def answer(
         asked = msgspec.convert({k: v for k, v in request.items() if k != "rows"}, Asked)
         rows = read_rows(request.get("rows"))
         options = read_options(asked.options)
-        hold = stashing.hold(asked.agent_id or asked.session_id) if stashing else None
+        hold = _hold(stashing, asked) if stashing else None
         index = _index_for(asked, session)
         frame = _framed_once_written(rows, index, asked, hold)
-        made = _by_tier(frame, fill(asked.usage, index), asked, options, hold)
+        window = fill(
+            asked.usage,
+            index,
+            frame.before,
+            is_auto=asked.trigger == "auto",
+            is_subagents=asked.agent_id is not None,
+        )
+        made = _by_tier(frame, window, asked, options, hold)
     except msgspec.ValidationError:
         return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
@@ -116,10 +125,16 @@ def answer(
         return _too_little("nothing_to_prune", made.share)
     if made.share < options.least_share:
         return _too_little("too_little", made.share)
+    if hold and not hold.is_in_place:
+        return _fell_back("stash_gone", "the stash was removed while it was written to")
     reply = made.reply(time.perf_counter() - started)
     if hold:
         done = made.taken.as_pass(asked.trigger, *made.tokens, len(made.notes))
-        hold.note_pass(done, made.taken.decided_through)
+        record = partial(hold.note_pass, done, made.taken.decided_through)
+        if stashing and asked.agent_id is None:
+            stashing.expect(asked.session_id, record)
+        else:  # a subagent's SessionStart is its parent's
+            record()
     return reply
 
 
@@ -181,9 +196,18 @@ def _by_tier(
 ) -> _Decided:
     """Return what the first tier comes to that frees enough, else the last one."""
     question = "\n".join(filter(None, (asked.instructions, frame.words)))
+    seen = frame.before.with_notes(frame.media)  # nothing may point at what leaves with an image
     made = frame
+    if hold and not any(notes.is_note(result.text) for _, result in frame.before.results()):
+        hold = replace(hold, decided_through=None)  # what was answered before never came to be
     for step in ladder(options.mode, hold, escalates=options.escalate == "on"):
-        made = replace(frame, taken=step.take(frame.before, question, asked.cwd))
+        try:
+            made = replace(frame, taken=step.take(seen, question, asked.cwd))
+        except (LiveCompactionError, UsageError) as error:
+            if made is frame or made.share < options.least_share:
+                raise
+            log.report("tier", error)
+            break  # what the tier before it has proven stands
         before, after = made.tokens
         if made.share >= options.least_share and not window.is_full_without(before - after):
             break
@@ -237,6 +261,17 @@ def _framed(
         is_told=is_told(rows, index),
         words=next((row.text for row in reversed(rows) if row.is_kept and row.text), ""),
     )
+
+
+def _hold(stashing: Stashing, asked: Asked) -> Hold | None:
+    """Return the stash's part of whoever is compacted.
+
+    A subagent has an entry of its own there, and no numbers: who recalls one is asked which session
+    the client is on, and that is its parent.
+    """
+    if asked.agent_id is None:
+        return stashing.hold(asked.session_id)
+    return stashing.hold(asked.agent_id, has_numbers=False)
 
 
 def _index_for(asked: Asked, session: SessionIndex | None) -> SessionIndex:

@@ -188,6 +188,7 @@ class Server:
                 return live.answer(asked, None, self._stashing)
             answer = live.answer(asked, session, self._stashing)
         if len(encode_reply(answer)) > REPLY_MAX_BYTES - ENVELOPE_BYTES:
+            self._stashing.give_up(session.session_id)
             return live.too_much()
         if answer["outcome"] == "replaced":
             self._stashing.answered(session.session_id, answer)

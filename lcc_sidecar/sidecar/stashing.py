@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from lcc_sidecar.errors import StashError
@@ -27,17 +28,28 @@ from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.recording import Recorder
 
 _Result = TypeVar("_Result")
+FileId = tuple[int, int] | None  # device and inode; None: there is no such file
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """One session's part of the stash, as a live compaction needs it."""
+    """One session's part of the stash, as a live compaction needs it.
+
+    `has_numbers`: a marker may name an entry by its number.
+    """
 
     database: Database
     session_id: str
     stasher: SessionStash
     tier: Tier
     decided_through: str | None
+    file: FileId
+    has_numbers: bool = True
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether what was written can be found: the stash's file stands where it was opened."""
+        return _file_id(self.database.path) == self.file
 
     def keep(self, body: Body) -> str | None:
         """Return the id of a body that is in the stash for good by now; None if it is not."""
@@ -62,15 +74,24 @@ class Stashing:
         self._settings = settings
         self._lock = threading.Lock()
         self._database: Database | None = None
+        self._file: FileId = None  # of the database, when it was opened
         self._clients: dict[int, str] = {}  # the session of each client's process, as written down
+        self._expected: dict[str, Callable[[], None]] = {}  # passes whose answers may yet stand
         self._pointers: dict[str, int] = {}  # of the last compaction that was answered
         self._recorders: OrderedDict[str, tuple[threading.Lock, Recorder]] = OrderedDict()
 
     def database(self) -> Database:
-        """Return the stash, opened now if need be. Raise StashError if it cannot be used."""
+        """Return the stash, opened now if need be. Raise StashError if it cannot be used.
+
+        One whose file was removed or replaced is let go: it takes and gives back all the same, but
+        whoever recalls opens what stands there, and would find nothing.
+        """
         with self._lock:
+            if self._database is not None and _file_id(self._database.path) != self._file:
+                self._forget()
             if self._database is None:
                 self._database = Database()
+                self._file = _file_id(self._database.path)
             return self._database
 
     def database_if_there(self) -> Database | None:
@@ -86,8 +107,26 @@ class Stashing:
 
     def see_before_summary(self, session: SessionIndex) -> None:
         """Write down what can be in the time that a hook has; the rest follows behind it."""
-        self._pointers.pop(session.session_id, None)
+        self.give_up(session.session_id)
         self.see(session, time.monotonic() + SEE_SECONDS)
+
+    def expect(self, session_id: str, record: Callable[[], None]) -> None:
+        """Have a pass recorded once the client has told that its answer stands.
+
+        An answer may be lost, or passed over by whoever pressed Esc: then nothing was decided.
+        """
+        self._expected[session_id] = record
+
+    def give_up(self, session_id: str) -> None:
+        """Forget an answer that does not stand: a summary runs."""
+        self._pointers.pop(session_id, None)
+        self._expected.pop(session_id, None)
+
+    def stands(self, session_id: str) -> None:
+        """Record the pass whose answer the client has put in place, if there is one."""
+        record = self._expected.pop(session_id, None)
+        if record is not None:
+            record()
 
     def answered(self, session_id: str, reply: dict[str, Any]) -> None:
         """Remember how many pointers of an answer to a compaction the model has to be told of."""
@@ -100,6 +139,7 @@ class Stashing:
         It was a summary if none was answered since the last one was announced. The file does not
         say so yet (client contract, section 4).
         """
+        self.stands(session_id)
         if session_id in self._pointers:
             return after_pointers(self._pointers[session_id])
 
@@ -134,24 +174,31 @@ class Stashing:
 
         _tried(write)
 
-    def hold(self, session_id: str) -> Hold | None:
+    def hold(self, session_id: str, *, has_numbers: bool = True) -> Hold | None:
         """Return a session's part of the stash; None where the stash cannot be used."""
 
         def take() -> Hold:
             database = self.database()
-            with database.reading() as db:
+            # As if to write: whoever holds the stash for long is waited for here, and only once.
+            with database.writing() as db:
                 tier = journal.tier_of(db, session_id)
                 decided = journal.decided_through(db, session_id)
             stasher = SessionStash(database, session_id)
-            return Hold(database, session_id, stasher, tier, decided)
+            return Hold(database, session_id, stasher, tier, decided, self._file, has_numbers)
 
         return _tried(take)
 
     def close(self) -> None:
         with self._lock:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
+            self._forget()
+
+    def _forget(self) -> None:
+        """Close the stash; what was written down in it is written down anew in the next one."""
+        if self._database is not None:
+            self._database.close()
+        self._database = None
+        self._recorders.clear()
+        self._clients.clear()
 
     def _see(self, session: SessionIndex, until: float | None) -> bool:
         busy, recorder = self._recorder(session)
@@ -176,6 +223,14 @@ class Stashing:
             return found
 
 
+def _file_id(path: Path) -> FileId:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _tried(step: Callable[[], _Result]) -> _Result | None:
     """Run a step that needs the stash; None, and a line in the log, where it cannot be used."""
     try:
@@ -184,4 +239,6 @@ def _tried(step: Callable[[], _Result]) -> _Result | None:
         log.report("stash", error)
     except OSError:
         pass  # the session's file is gone or cannot be read: the next nudge looks again
+    except Exception as error:  # noqa: BLE001 - one session's odd line must not end it for all
+        log.report("stash", error)
     return None

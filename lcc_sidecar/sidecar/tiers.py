@@ -14,7 +14,13 @@ import msgspec
 from lcc_sidecar.compaction import Compaction, compact
 from lcc_sidecar.elision import Elision, Standing, load_config
 from lcc_sidecar.errors import LiveCompactionError
-from lcc_sidecar.limits import FULL_PERCENT, USUAL_WINDOW_TOKENS
+from lcc_sidecar.journalling import evidence_and_cutoff
+from lcc_sidecar.limits import (
+    AUTO_PERCENT,
+    FULL_PERCENT,
+    OVERHEAD_TOKENS,
+    USUAL_WINDOW_TOKENS,
+)
 from lcc_sidecar.options import Options, RulesMode
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.stashing import Hold
@@ -83,16 +89,18 @@ class Step:
             mode: RulesMode = "recoverable" if self.mode == "aggressive" else self.mode
             options = Options(question=question, rules_mode=mode, workspace_root=cwd)
             done = self._run(transcript, options)
-            transcript, found = done.transcript, replace(found, notes=done.notes)
+            evidence, cutoff = evidence_and_cutoff(done)
+            found = replace(found, notes=done.notes, evidence=evidence, cutoff=cutoff)
+            transcript = done.transcript
         if self.mode in ("elide", "aggressive"):
             done = self._run(transcript, self._eliding(transcript))
-            told = done.report["elision"]
+            evidence, cutoff = evidence_and_cutoff(done)
             found = replace(
                 found,
                 notes={**found.notes, **done.notes},
-                evidence=told["evidence_protected"],
-                cutoff=told["cutoff"],
-                decided_through=told["decided_through"],
+                evidence=evidence,
+                cutoff=cutoff,
+                decided_through=done.report["elision"]["decided_through"],
             )
         return found
 
@@ -107,7 +115,12 @@ class Step:
         """Return the options of a pass that is due now: the client has said that it is time."""
         configured = Elision(**load_config())
         tokens = token_counter("estimate").count(transcript.texts()) + configured.overhead_tokens
-        elision = msgspec.structs.replace(configured, context_window=tokens, reserve_tokens=1)
+        elision = msgspec.structs.replace(
+            configured,
+            context_window=tokens,
+            reserve_tokens=1,
+            recall=configured.recall and self.hold is not None and self.hold.has_numbers,
+        )
         is_aggressive = self.tier == "aggressive"
         standing = Standing(
             decided_through=self.hold.decided_through if self.hold else None,
@@ -132,16 +145,33 @@ def ladder(mode: Mode, hold: Hold | None, *, escalates: bool) -> Iterator[Step]:
         yield Step("elide" if mode == "elide" else tier, tier, hold)
 
 
-def fill(usage: Usage | None, session: SessionIndex) -> Fill:
-    """Return how full the window is: as the client says, else as the last request was billed."""
-    tokens = usage.tokens if usage else None
-    window = usage.window if usage else None
-    return Fill(tokens or _billed(session), window or USUAL_WINDOW_TOKENS)
+def fill(
+    usage: Usage | None,
+    session: SessionIndex,
+    before: Transcript,
+    *,
+    is_auto: bool,
+    is_subagents: bool,
+) -> Fill:
+    """Return how full the window is: as the client says, else as the last request was billed.
+
+    `is_auto`: the client compacts by itself, so it is full, however large it is said to be. People
+    set a smaller one, and the client does not name it. Nor does it speak of a subagent's.
+    """
+    tokens = (usage.tokens if usage and not is_subagents else None) or _billed(
+        session, is_subagents
+    )
+    window = (usage.window if usage else None) or USUAL_WINDOW_TOKENS
+    if is_auto:
+        counted = token_counter("estimate").count(before.texts()) + OVERHEAD_TOKENS
+        tokens = tokens or counted
+        window = min(window, 100 * tokens // AUTO_PERCENT)
+    return Fill(tokens, window)
 
 
-def _billed(session: SessionIndex) -> int | None:
+def _billed(session: SessionIndex, is_subagents: bool) -> int | None:
     """Return the tokens of the newest request, as the session file has them."""
     for row in reversed(session.rows.values()):
-        if row.type == "assistant" and not row.is_sidechain:
+        if row.type == "assistant" and row.is_sidechain is is_subagents:
             return billed_in(session.read(row))
     return None

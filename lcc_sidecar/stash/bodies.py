@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from lcc_sidecar.paths import state_dir
-from lcc_sidecar.stash import objects
+from lcc_sidecar.stash import objects, records
 from lcc_sidecar.stash.database import Database
 
 _ID_DIGITS = 64
@@ -29,15 +29,16 @@ def text_of(database: Database, short_id: str) -> str | None:
 
 
 def text_at(database: Database, session_id: str, seq: int) -> str | None:
-    """Return the text of a session's entry, hash-checked; None if it is not there or withheld.
+    """Return the text of a session's entry, hash-checked; None where a recall brings none.
 
     Raise StashError if its bytes are damaged, or the stash cannot be used.
     """
     with database.reading() as db:
         found = db.execute(
             "SELECT objects.id FROM entries JOIN sessions ON sessions.n = entries.session"
-            " JOIN objects ON objects.n = entries.object WHERE session_id = ? AND seq = ?",
-            (session_id, seq),
+            " JOIN objects ON objects.n = entries.object WHERE session_id = ? AND seq = ?"
+            " AND recall_off IS NULL",
+            (records.name_of(session_id), seq),
         ).fetchone()
         body = objects.read(db, found[0]) if found else None
     return body.text if body and body.kind == "text" else None

@@ -72,7 +72,7 @@ class Database:
         """Open the file, made now if need be. Raise StashError if that cannot be done."""
         self.path = path or stash_path()
         if not make_private(str(self.path.parent)):
-            raise StashError(f"{self.path.parent} is not this user's alone: mend or remove it")
+            raise StashError(_why_not(self.path.parent))
         self._write_lock, self._read_lock = threading.RLock(), threading.RLock()
         with told(self.path):
             _make_private_file(self.path)
@@ -134,6 +134,12 @@ def used_bytes(db: sqlite3.Connection) -> int:
     return (pages - free) * size
 
 
+def _why_not(folder: Path) -> str:
+    if os.path.lexists(folder):
+        return f"{folder} is not this user's alone: mend or remove it"
+    return f"{folder} cannot be made: set LCC_SIDECAR_HOME to a folder where it can"
+
+
 @contextmanager
 def told(path: Path) -> Iterator[None]:
     """Tell the database's errors as ours."""
@@ -143,6 +149,8 @@ def told(path: Path) -> Iterator[None]:
         raise StashError(f"the stash {path} cannot be used: {error}") from error
     except OSError as error:
         raise StashError(f"the stash {path} cannot be used: {error.strerror}") from error
+    except UnicodeEncodeError:
+        raise StashError("half a character is no part of any name in the stash") from None
 
 
 def _make_private_file(path: Path) -> None:

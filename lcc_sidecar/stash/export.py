@@ -38,6 +38,7 @@ def export(database: Database, rows: Sequence[EntryRow], folder: str) -> tuple[i
     Each body's hash is checked. The folder is the owner's alone, and no link is followed. Raise
     UsageError if the folder is there and not empty, LccError if it cannot be written.
     """
+    folder = folder.rstrip("/") or folder  # a link with a slash behind it is followed
     try:
         _prepare(folder)
         written = damaged = 0

@@ -74,7 +74,7 @@ def by_id(db: sqlite3.Connection, written: str, session_id: str | None) -> Found
     number = objects[0][0]
     row = db.execute(
         f"{_ENTRY} WHERE object = ? ORDER BY session_id IS ? DESC, entries.n DESC LIMIT 1",
-        (number, session_id),
+        (number, None if session_id is None else records.name_of(session_id)),
     ).fetchone()
     return Found(*row) if row else Found(number, "stashed")
 
@@ -101,10 +101,9 @@ def by_seq(db: sqlite3.Connection, seq: int, session_id: str | None) -> Found:
 
 def by_call(db: sqlite3.Connection, tool_use_id: str, session_id: str | None) -> Found:
     """Return the result of a call; without a session the id has to name one body in all."""
+    scope, arguments = "", [records.name_of(tool_use_id)]
     if session_id is not None:
-        scope, arguments = " AND session_id = ?", [tool_use_id, session_id]
-    else:
-        scope, arguments = "", [tool_use_id]
+        scope, arguments = " AND session_id = ?", [*arguments, records.name_of(session_id)]
     rows = db.execute(
         f"{_ENTRY} WHERE tool_use_id = ?{scope} ORDER BY entries.n DESC LIMIT ?",
         (*arguments, CANDIDATES_SHOWN_MAX + 1),

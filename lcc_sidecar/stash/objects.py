@@ -46,6 +46,15 @@ class Body:
         return self.data.decode("utf-8", "surrogatepass")
 
 
+def is_taken(db: sqlite3.Connection, body: Body) -> bool:
+    """Return whether the very bytes are there as a body of the other kind.
+
+    Somebody printed the JSON of an image, say. One id is one body: it would come back as the other.
+    """
+    found = db.execute("SELECT kind FROM objects WHERE id = ?", (body.id,)).fetchone()
+    return found is not None and found[0] != body.kind
+
+
 def put(db: sqlite3.Connection, body: Body) -> int:
     """Return the number of the object that holds `body`, written now if it is not there.
 

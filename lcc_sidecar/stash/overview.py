@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lcc_sidecar.errors import StashError
 from lcc_sidecar.stash.database import Database, used_bytes
 from lcc_sidecar.stash.gc import is_live
-from lcc_sidecar.stash.records import NO_SESSION
+from lcc_sidecar.stash.records import NO_SESSION, name_of
 
 BY_HAND = "by-hand"  # how people name what was stashed for files that they compacted by hand
 
@@ -132,7 +132,7 @@ def find(database: Database, name: str) -> tuple[int, str]:
         rows = db.execute(
             "SELECT n, session_id FROM sessions WHERE substr(session_id, 1, ?1) = ?2"
             " ORDER BY session_id = ?2 DESC LIMIT 3",
-            (len(name), name),
+            (len(name), name_of(name)),
         ).fetchall()
     if not rows or not name:
         raise StashError(f"the stash has no session {name!r}: `lcc stash ls` shows those it has")

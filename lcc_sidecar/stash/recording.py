@@ -6,27 +6,25 @@ to a summary, not to its cleanup of old files (FR-067, FR-102). The file is only
 
 import io
 import json
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
-
-import msgspec
+from typing import Any, BinaryIO, cast
 
 from lcc_sidecar.limits import LINE_MAX_BYTES, RECORDER_READ_BYTES, STASH_BATCH, STASH_BATCH_BYTES
-from lcc_sidecar.policy import notes
+from lcc_sidecar.policy import markers, notes
 from lcc_sidecar.policy.credentials import is_credential_result
 from lcc_sidecar.policy.recalled import is_recall
 from lcc_sidecar.stash import records
+from lcc_sidecar.stash.content import text_of
 from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.records import Entry
 from lcc_sidecar.transcript.files import open_regular
 from lcc_sidecar.transcript.messages_json import result_text
 from lcc_sidecar.transcript.model import Pair, ToolCall
-from lcc_sidecar.transcript.rows import Row, decode_row
+from lcc_sidecar.transcript.rows import Row, decode_object, decode_row
 
 _TARGETS = ("file_path", "path", "notebook_path", "command", "cmd", "pattern", "url", "query")
 _CLEARED = "[Old tool result content"  # what the client puts where it cleared a result
@@ -47,6 +45,7 @@ class Recorder:
     path: Path
     allows_credentials: bool = False
     _calls: dict[str, tuple[int, ToolCall]] = field(default_factory=dict)  # that wait for a result
+    _numbers: list[tuple[str, int]] = field(default_factory=list)  # that markers name, to check
     _read_to: int | None = None
 
     def catch_up(self, until: float | None = None) -> bool:
@@ -57,7 +56,7 @@ class Recorder:
         """
         with open_regular(self.path) as raw:
             file = io.BufferedReader(cast("io.RawIOBase", raw), RECORDER_READ_BYTES)
-            at = self._start(os.fstat(raw.fileno()).st_size)
+            at = self._start(file)
             file.seek(at)
             is_all = False
             while not is_all:
@@ -76,15 +75,17 @@ class Recorder:
                     break
             return is_all
 
-    def _start(self, size: int) -> int:
+    def _start(self, file: BinaryIO) -> int:
         if self._read_to is None:
             with self.database.reading() as db:
                 row = db.execute(
                     "SELECT read_to FROM sessions WHERE session_id = ? AND transcript_path = ?",
-                    (self.session_id, str(self.path)),
+                    (records.name_of(self.session_id), records.place_of(str(self.path))),
                 ).fetchone()
             self._read_to = row[0] if row else 0
-        if size < self._read_to:  # cut or replaced: what is known already is passed over
+        if self._read_to:
+            file.seek(self._read_to - 1)
+        if self._read_to and file.read(1) != b"\n":  # cut or replaced: what is known is passed over
             self._read_to = 0
             self._calls.clear()
         return self._read_to
@@ -95,10 +96,12 @@ class Recorder:
         with self.database.writing() as db:
             session = records.open_session(db, self.session_id, str(self.path))
             records.record(db, session, entries)
+            records.check_numbers(db, session, self._numbers)
             # A process that goes on from here has to see the calls that wait for their results.
             waiting = min((place for place, _ in self._calls.values()), default=at)
             db.execute("UPDATE sessions SET read_to = ? WHERE n = ?", (waiting, session))
         self._read_to = at
+        self._numbers.clear()
 
     def _entries(self, line: bytes, at: int) -> Iterator[Entry]:
         row = decode_row(line.rstrip(b"\r\n"))
@@ -130,11 +133,16 @@ class Recorder:
                         is_error = block.get("is_error") is True
                         allowed = self.allows_credentials
                         yield _result(call, body, is_error=is_error, allowed=allowed)
+                    elif number := markers.number_of(
+                        result_text(block.get("content"), "content")[0]
+                    ):
+                        self._numbers.append((records.name_of(call_id), number))
 
 
 def body_of(content: Any) -> Body | None:
     """Return what the stash keeps of a result's content; None for what is a stub or a note."""
-    text, media = result_text(content, "content")
+    is_known = content is None or isinstance(content, (str, list))
+    text, media = result_text(content, "content") if is_known else ("", ("another shape",))
     if media:
         return blocks_body(content)
     return None if notes.is_note(text) or text.startswith(_CLEARED) else Body.of_text(text)
@@ -146,12 +154,12 @@ def blocks_body(content: Any) -> Body:
 
 
 def _result(call: ToolCall, body: Body, *, is_error: bool, allowed: bool) -> Entry:
-    text = body.text if body.kind == "text" else ""
+    text = text_of(body.data, body.kind)
     return Entry(
         "result",
         body,
-        call.id,
-        call.tool,
+        records.name_of(call.id),
+        records.name_of(call.tool),
         next((v for key in _TARGETS if isinstance(v := call.input.get(key), str) and v), None),
         is_error=is_error,
         is_withheld=not allowed and is_credential_result(call, text),
@@ -174,7 +182,7 @@ def _next_line(file: "io.BufferedReader[io.RawIOBase]") -> tuple[bytes, int | No
 
 
 def _queued(line: bytes) -> Iterator[Entry]:
-    row = msgspec.json.decode(line)
-    prompt = row["attachment"].get("prompt")
+    row = decode_object(line)
+    prompt = row["attachment"].get("prompt") if isinstance(row, dict) else None
     if isinstance(prompt, str) and prompt.strip():
         yield Entry("user", Body.of_text(prompt))

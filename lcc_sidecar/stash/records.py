@@ -4,6 +4,7 @@ A number never changes and is never given twice: the first text that stood under
 whatever the client or a compaction puts in its place later (FR-102).
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from lcc_sidecar.stash.content import text_of
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.words import words_of
 
+FOREIGN_NUMBERS = "notes in it name numbers of another session"
 NO_SESSION = 0  # stands for whoever has no session: a file that was compacted by hand
 
 Kind = Literal["user", "assistant", "result"]
@@ -40,8 +42,20 @@ class Entry:
     is_indexed: bool = True
 
 
+def name_of(text: str) -> str:
+    """Return an id or a name as the database takes it: half a character in it is spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def place_of(path: str | None) -> str | bytes | None:
+    """Return a file's path as the database takes it: one that is no UTF-8 as its bytes."""
+    return path if path is None or name_of(path) == path else os.fsencode(path)
+
+
 def session_number(db: sqlite3.Connection, session_id: str) -> int | None:
-    found = db.execute("SELECT n FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    found = db.execute(
+        "SELECT n FROM sessions WHERE session_id = ?", (name_of(session_id),)
+    ).fetchone()
     return int(found[0]) if found else None
 
 
@@ -53,17 +67,50 @@ def open_session(
         "INSERT INTO sessions(session_id, transcript_path, seen_at) VALUES (?1, ?2, ?3) "
         "ON CONFLICT(session_id) DO UPDATE SET seen_at = ?3, "
         "transcript_path = coalesce(?2, transcript_path)",
-        (session_id, transcript_path, time.time()),
+        (name_of(session_id), place_of(transcript_path), time.time()),
     )
     number = session_number(db, session_id)
     assert number is not None  # noqa: S101 - it has just been written
     return number
 
 
+def stands_at(db: sqlite3.Connection, session: int, path: str | None) -> None:
+    """Have a session be where a file is, unless it is known to be elsewhere."""
+    db.execute(
+        "UPDATE sessions SET transcript_path = coalesce(transcript_path, ?) WHERE n = ?",
+        (place_of(path), session),
+    )
+
+
+def has_place(db: sqlite3.Connection, session: int) -> bool:
+    """Return whether it is known in which file a session stands."""
+    found = db.execute("SELECT transcript_path FROM sessions WHERE n = ?", (session,)).fetchone()
+    return found is not None and found[0] is not None
+
+
 def recall_off(db: sqlite3.Connection, session: int) -> str | None:
     """Return why recall by number is off in a session; None if it is on."""
     found = db.execute("SELECT recall_off FROM sessions WHERE n = ?", (session,)).fetchone()
     return found[0] if found else None
+
+
+def check_numbers(db: sqlite3.Connection, session: int, told: Iterable[tuple[str, int]]) -> None:
+    """Turn recall by number off, for good, where a marker names a number of another session.
+
+    `told` holds, of each marker that stands in the session, the call's id and the number. They
+    differ from ours in a copy of a compacted session, and in one that was forgotten meanwhile.
+    """
+    for call_id, seq in told:
+        found = db.execute(
+            "SELECT 1 FROM entries WHERE session = ? AND tool_use_id = ? AND seq = ?",
+            (session, call_id, seq),
+        ).fetchone()
+        if found is None:
+            db.execute(
+                "UPDATE sessions SET recall_off = coalesce(recall_off, ?) WHERE n = ?",
+                (FOREIGN_NUMBERS, session),
+            )
+            return
 
 
 def record(db: sqlite3.Connection, session: int, entries: Iterable[Entry]) -> list[int]:
@@ -100,7 +147,7 @@ def _known(db: sqlite3.Connection, session: int, entry: Entry) -> int | None:
 
 def _insert(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> None:
     body = entry.body
-    is_kept = body.is_fit and not entry.is_withheld
+    is_kept = body.is_fit and not entry.is_withheld and not objects.is_taken(db, body)
     text = text_of(body.data, body.kind)
     is_indexed = is_kept and entry.is_indexed
     made = db.execute(

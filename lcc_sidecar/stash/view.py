@@ -3,6 +3,7 @@
 In a sandbox the state folder is often read-only, and sockets may be forbidden (FR-129).
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ class View:
             raise StashError(f"{self.path.parent} is not this user's alone: it is not read")
         # `immutable` reads past the log file that a folder without write access cannot hold.
         for mode in ("mode=ro", "mode=ro&immutable=1"):
-            connection = _connected(f"file:{quote(str(self.path))}?{mode}")
+            connection = _connected(f"file:{quote(os.fsencode(self.path))}?{mode}")
             if connection is not None:
                 return connection
         raise StashError(f"{self.path} cannot be opened for reading")

@@ -10,10 +10,13 @@ import re
 from lcc_sidecar.transcript.model import ToolResult, Transcript
 from lcc_sidecar.verify.unchanged import changed_results, changed_words
 
+# Plain ASCII of bounded length, as a marker is: what merely begins like one is a result like any
+# other, and must not have the whole pass given up.
 _MARKER = re.compile(
-    r"\[elided (?P<chars>[0-9]{1,12}) chars of (?P<tool>[^\[\]\s]+) output — recall "
-    r"(?:seq=(?P<seq>[1-9][0-9]*)|(?P<id>[0-9a-f]{24}))\]"
-    r"(?:\[ artifact ids cited in it: (?P<ids>[^\[\]\n]+)\])?"
+    r"\[elided (?P<chars>[0-9]{1,12}) chars of (?P<tool>[!-Z^-~]{1,128}) output — recall "
+    r"(?:seq=(?P<seq>[1-9][0-9]{0,17})|(?P<id>[0-9a-f]{24}))\]"
+    r"(?:\[ artifact ids cited in it: "
+    r"(?P<ids>[!-+\--Z^-~]{1,64}(?:, [!-+\--Z^-~]{1,64})*)\])?"
 )
 _MOST_IDS = 8
 

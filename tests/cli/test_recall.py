@@ -171,3 +171,13 @@ def test_a_dead_sidecars_socket_is_no_hindrance(stash: Database, isolated_home: 
 
     assert lcc("--seq", 1, "--session", SESSION).stdout == b"please build it"
     shutil.rmtree(isolated_home / "lcc/run")
+
+
+def test_what_is_no_file_is_neither_replaced_nor_waited_for(stash: Database, tmp_path: Path):
+    place = tmp_path / "fifo"
+    os.mkfifo(place)
+
+    done = lcc(id_of(RAW), "-o", place, check=2)
+
+    assert b"no regular file" in done.stderr
+    assert place.is_fifo()

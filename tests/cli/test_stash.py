@@ -172,6 +172,17 @@ def test_an_export_goes_only_into_a_folder_of_its_own(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_an_export_follows_no_link_even_with_a_slash_behind_it(
+    stocked: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(folder)
+
+    assert "no folder" in failed("export", A, f"{tmp_path / 'link'}/")
+    assert not list(folder.iterdir())
+
+
 def test_a_damaged_body_is_not_exported_and_told(stocked: Path, tmp_path: Path) -> None:
     database = Database()
     with database.writing() as db:

@@ -2,11 +2,16 @@
 
 import json
 import os
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from lcc_sidecar.paths import state_dir
+from lcc_sidecar.stash import gc
+from lcc_sidecar.stash.database import Database
+from lcc_sidecar.stash.recording import Recorder
 from tests.build import Session, lines, numbered, tool_use
 from tests.cli.test_cli import lcc
 
@@ -56,6 +61,31 @@ def test_a_session_goes_into_the_stash_and_every_pointer_leads_back(session: Pat
     assert "2 of 2 pointers lead back (1 file, 1 recall)" in lcc("drill", session, out).stdout
     assert stash().stat().st_mode & 0o777 == 0o600
     assert b"s3cret" not in stash().read_bytes()
+
+
+def test_pointers_last_as_long_as_the_file_that_they_stand_in(session: Path):
+    out, _ = stashed(session)
+    session.unlink()
+
+    assert collected_after(40) == 0
+    assert "recall" in out.read_text()
+    out.unlink()
+    assert collected_after(40) > 0
+
+
+def test_a_session_that_is_followed_keeps_its_own_place(session: Path):
+    with closing(Database()) as database:
+        Recorder(database, "s1", session).catch_up()
+        stashed(session)
+        with database.reading() as db:
+            (place,) = db.execute("SELECT transcript_path FROM sessions").fetchone()
+
+    assert place == str(session)
+
+
+def collected_after(days: float) -> int:
+    with closing(Database()) as database:
+        return gc.collect(database, gc.Keep(30, 10**10), now=time.time() + days * 86_400).old
 
 
 def test_the_drill_finds_a_stash_that_is_gone_and_makes_none(session: Path):

@@ -15,17 +15,17 @@ def stashed(*, is_pointed: bool) -> None:
             assert SessionStash(database, "s1").keep(Body.of_text("only here"))
 
 
-def test_a_stash_that_no_pointer_leads_into_goes():
+def test_a_stash_that_holds_nothing_goes():
     stashed(is_pointed=False)
     assert stash_files.remove(purge=False)
     assert not stash_files.folder().exists()
 
 
-def test_a_stash_that_a_session_relies_on_stays_and_is_told():
+def test_a_stash_with_something_of_a_session_stays_and_is_told():
     stashed(is_pointed=True)
     assert not stash_files.remove(purge=False)
     assert stash_files.folder().exists()
-    assert _why_kept().startswith("1 result that left your sessions")
+    assert _why_kept().startswith("1 text of your sessions;")
     assert stash_files.remove(purge=True)
     assert not stash_files.folder().exists()
 

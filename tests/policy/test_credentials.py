@@ -11,11 +11,15 @@ FILES = [
     *("id_rsa", "id_ed25519", "id_ed25519_work", "server.pem", "tls.KEY", "a.p12", "a.pfx"),
     *("vault.kdbx", ".aws/credentials", ".kube/config", ".docker/config.json", ".git-credentials"),
     *("credentials.json", "secrets.yaml", "service-account-prod.json", ".ssh/config"),
+    *(".cargo/credentials.toml", ".gem/credentials", ".codex/auth.json", ".config/gh/hosts.yml"),
+    *("terraform.tfstate", "prod.tfvars", "k8s/secret.yaml", "kubeconfig", ".s3cfg", "vpn.ovpn"),
+    *(".dev.vars", "wireguard/wg0.conf", "etc/shadow", "wp-config.php", ".m2/settings.xml"),
 ]
 HARMLESS = [
     *(".env.example", ".env.sample", ".env.template", "id_rsa.pub", ".ssh/id_ed25519.pub"),
     *("environment.py", "env", "keys.py", "monkey.py", "docker/config.json", "secretsmanager.py"),
-    *("src/credentials.py", "a.env.md", "config.json", "package.json"),
+    *("src/credentials.py", "a.env.md", "config.json", "package.json", "locales/en/auth.json"),
+    *("settings.xml", "hosts.yml", "shadow.css", "terraform.tfvars.example", "kubeconfig.go"),
 ]
 
 
@@ -86,6 +90,35 @@ def test_a_search_that_found_something_in_a_credential_file_is_known(made, line)
 
 
 @pytest.mark.parametrize(
+    ("command", "head"),
+    [
+        ("git diff", "diff --git a/conf/.env b/conf/.env\n+++ b/conf/.env"),
+        ("head .*", "==> .env <=="),
+        ("tail -n 5 *", "==> ./tls.key <=="),
+    ],
+)
+def test_a_command_whose_output_says_that_it_shows_a_credential_file_is_known(command, head):
+    made = call("a", "Bash", command=command)
+
+    assert is_credential_result(made, f"some\n{head}\n+TOKEN=x\n")
+    assert not is_credential_result(made, "==> .env.example <==\n--- a/keys.py\n+++ b/keys.py\n")
+
+
+@pytest.mark.parametrize(
+    "command", ["jq .key a.json", "jq -r '.items[].key' a.json", "grep -rn event.key src"]
+)
+def test_code_that_speaks_of_a_key_is_no_credential_file(command):
+    assert not is_credential_result(call("a", "Bash", command=command), "src/a.js:3:event.key")
+
+
+def test_a_public_key_that_a_search_found_is_none():
+    made = call("a", "Grep", pattern="ssh")
+
+    assert not is_credential_result(made, "me/.ssh/id_rsa.pub:1:ssh-rsa AAAA\n")
+    assert is_credential_result(made, "me/.ssh/known:1:x\n")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         KEY,
@@ -120,3 +153,6 @@ def test_hostile_text_costs_no_more_than_its_length():
 
     assert not is_credential_result(made, "/" * 2_000_000)
     assert not is_credential_result(made, "a.b/" * 500_000)
+    for name in ("/.ssh", "/run/secrets/x", "/.aws", "/.env.", "/.x/credentials.", "/a.tfvars"):
+        is_credential_result(made, name * 50_000)
+        is_credential_result(made, f"==> {name * 50_000}")

@@ -111,3 +111,19 @@ def test_a_compaction_after_a_resume_heals_what_the_client_has_read_in_twice(tol
         assert times_said(again, said) == 1
     assert "more.txt to recover" in str(results(again).values())
     assert results(again)[told.wait["id"]] == "waited"
+
+
+def test_a_smaller_window_that_the_person_has_set_is_full_at_its_own_limit(new_world):
+    """The client says a million all the same; what is freed has to do for the smaller one."""
+    with new_world(autoCompactWindow=120_000) as world:
+        read = call("Read", file_path=world.file("first.txt", "first words\n" * 800))
+        printed = call("Bash", command="seq 1 6000", description="count")
+        said = [step(text(f"SAID-{n}")) for n in range(4)]
+        full = step(text("SAID-FULL"), input_tokens=95_000)
+        with world.run([step(read), step(printed), *said, full, step(text("AFTER"))]) as client:
+            for number in range(6):
+                client.say(f"PROMPT-{number}")
+        after = results(world.requests()[-1])
+        assert world.requests("summary") == []
+        assert "first.txt to recover" in after[read["id"]]
+        assert "of Bash output" in after[printed["id"]]  # in place of it

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from tests.real_client.conftest import copied_plugin
 from tests.real_client.harness import call, json_lines, results, step, text, times_said, until
 from tests.real_client.terminal import Terminal
 
@@ -160,3 +161,22 @@ def test_a_headless_run_prints_the_picture(world):
         answer = client.say("/lcc")
     assert "your words" in answer["result"]
     assert answer["num_turns"] == 0
+
+
+@pytest.mark.parametrize("fault", ["its reply is no JSON", "its interpreter is gone"])
+def test_where_the_sidecar_cannot_be_asked_no_summary_runs_that_nobody_asked_for(
+    new_world, tmp_path, fault
+):
+    plugin = copied_plugin(tmp_path)
+    if fault == "its interpreter is gone":
+        (plugin / "hooks/interpreter.mjs").write_text("export const interpreter = ['/gone/py']\n")
+    else:
+        (plugin / "hooks/compact.py").write_text("print('half a rep')\n")
+    with new_world(plugin=plugin, **AHEAD) as world:
+        _, script = story(world)
+        with Terminal(world, script) as terminal:
+            play(terminal)
+            terminal.type("AFTER")
+            terminal.until(f"● {ANSWERS[4]}")
+        assert world.requests("summary") == []
+        assert compactions(world) == []

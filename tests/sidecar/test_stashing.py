@@ -6,12 +6,16 @@ Real hook processes, a real sidecar, a real stash.
 import json
 import os
 import sqlite3
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lcc_sidecar.limits import STASH_LEAST_BYTES
+from lcc_sidecar.near import wire
 from lcc_sidecar.paths import state_dir
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.sidecar.collecting import collect_now_and_then
@@ -21,7 +25,7 @@ from lcc_sidecar.stash.database import Database
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.records import Entry
 from tests.build import Session, tool_use
-from tests.sidecar.worlds import wait_until
+from tests.sidecar.worlds import ROOT, impostor, wait_until
 
 ERROR = "E   AssertionError: assert total(cart) == 41.99, in shop/cart.py:217"
 
@@ -85,7 +89,7 @@ def test_after_a_summary_the_model_is_told_how_to_have_the_exact_error_back(worl
     text = context(ran.out)
     assert len(text) <= 1000
     assert "2 tool results" in text
-    assert "pytest -q (failed, 3 lines)" in text
+    assert '"pytest -q" (failed, 3 lines)' in text
     failed = next(line for line in text.splitlines() if "failed" in line)
     short = failed.split()[1]
     database = Database()
@@ -231,3 +235,44 @@ def test_what_is_too_much_goes_by_itself_and_what_is_pointed_at_stays(tmp_path):
     assert held(pointed)
     over.set()
     stashing.close()
+
+
+def test_one_session_that_cannot_be_written_down_does_not_end_it_for_the_others(world, tmp_path):
+    session = Session()
+    session.replies(tool_use("t1", "NAME", command="make"))
+    session.returns("t1", "output")
+    odd = tmp_path / "odd.jsonl"
+    odd.write_bytes(session.data().replace(b"NAME", rb"\ud800"))  # no database takes half a letter
+    world.nudge(hook_input(odd, "odd"))
+    world.nudge(hook_input(talk(tmp_path)))
+    assert world.ask("drain")["ok"]
+    assert len(held()) == 3
+
+
+def test_to_tell_the_model_costs_a_hook_no_further_modules(world, tmp_path):
+    path = talk(tmp_path)
+    world.serve()
+    world.hook("pre_compact", hook_input(path))
+    hook = str(ROOT / "hooks" / "session_start.py")
+    modules = []
+    for source in ("startup", "compact"):
+        ran = subprocess.run(
+            [sys.executable, "-I", "-S", "-X", "importtime", hook],
+            input=hook_input(path, source=source), capture_output=True, check=True, timeout=20,
+        )  # fmt: skip
+        modules.append({line.rpartition(b"|")[2].strip() for line in ran.stderr.splitlines()})
+    assert context(ran.stdout)
+    assert modules[0] == modules[1]
+
+
+@pytest.mark.parametrize("output", [b'"words"', b"{}", b'{"hookSpecificOutput":{"x', b"[1]"])
+def test_what_is_no_output_of_a_hook_is_not_passed_on(world, tmp_path, output):
+    def reply(connection, _over):
+        wire.receive(connection, time.monotonic() + 5)
+        body = b'{"ok":true,"version":"9","hook_output":' + output + b"}"
+        connection.sendall(len(body).to_bytes(4, "big") + body)
+
+    with impostor(world.point, reply):
+        ran = world.hook("session_start", hook_input(tmp_path / "s1.jsonl", source="compact"))
+    assert (ran.code, ran.out) == (0, b"")
+    assert "no output of a hook" in world.logged()

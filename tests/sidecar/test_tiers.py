@@ -38,12 +38,15 @@ class Talk(Conversation):
         self.path.write_bytes(self.data())
         index = SessionIndex("s1", self.path)
         index.update()
+        self.stashing.see(index)  # as the server does before it answers
         request = {
             "session_id": "s1", "transcript_path": str(self.path), "cwd": str(self.folder),
             "trigger": "manual", "options": options or {}, "rows": self.live(),
             "usage": {"tokens": tokens, "window": window},
         }  # fmt: skip
-        return answer(request | fields, index, self.stashing)
+        reply = answer(request | fields, index, self.stashing)
+        self.stashing.stands("s1")  # as the client's SessionStart tells
+        return reply
 
     def runs(self, call_id, command, output, *, is_error=False):
         self.replies(tool_use(call_id, "Bash", command=command))
@@ -155,6 +158,30 @@ def test_without_room_for_a_fourth_tier_the_summary_runs(tmp_path, stashing):
     assert talk.tier() == "recoverable"
 
 
+def test_an_answer_that_never_stood_is_in_no_journal(talk, stashing):
+    with_stands, stashing.stands = stashing.stands, lambda _: None
+    talk.compact({"mode": "stashed"})
+    stashing.give_up("s1")
+    with_stands("s1")
+    with stashing.database().reading() as db:
+        assert journal.passes_of(db, "s1") == []
+    assert talk.tier() == "recoverable"
+
+
+def test_what_stayed_as_a_finding_is_in_the_journal_of_every_tier(tmp_path, stashing):
+    talk = Talk(tmp_path, stashing)
+    talk.says("go")
+    talk.runs("failed", "pytest", lines(300, "E assert"), is_error=True)
+    talk.runs("gone", "make all", lines(400, "compiled"))
+    for n in range(4):
+        talk.says(f"word {n}")
+        talk.replies({"type": "text", "text": f"reply {n}"})
+    talk.compact({"mode": "stashed", "escalate": "off"})
+    with stashing.database().reading() as db:
+        (done,) = journal.passes_of(db, "s1")
+    assert (done.elided, done.evidence, done.cutoff) == (1, 1, 6)
+
+
 def test_the_tier_survives_another_sidecar(talk, tmp_path):
     talk.compact({"mode": "stashed"})
     talk.stashing.close()
@@ -202,6 +229,35 @@ def test_the_billed_size_counts_where_the_client_says_none(tmp_path, stashing):
         talk.replies({"type": "text", "text": f"reply {n}"})
         talk.rows[-1]["message"]["usage"] = usage
     assert "gone" in talk.compact(window=200_000)["notes"]
+
+
+@pytest.mark.parametrize("tokens", [95_000, None])
+def test_a_client_that_compacts_by_itself_is_full_however_large_it_says_its_window_is(talk, tokens):
+    manual = talk.compact(tokens=tokens, window=1_000_000)
+    assert set(manual["notes"]) == {"on_disk"}
+    auto = talk.compact(tokens=tokens, window=1_000_000, trigger="auto")
+    assert set(auto["notes"]) == {"on_disk", "gone"}
+
+
+@pytest.mark.parametrize(("billed", "goes"), [(180_000, True), (2_000, False)])
+def test_a_subagent_is_as_full_as_its_own_requests_say(talk, billed, goes):
+    folder = talk.folder / "s1" / "subagents"
+    folder.mkdir(parents=True)
+    for row in talk.rows:
+        row["isSidechain"] = True
+    talk.rows[-1]["message"]["usage"] = {"input_tokens": billed}
+    (folder / "agent-a1.jsonl").write_bytes(talk.data())
+    reply = talk.compact(agent_id="a1", tokens=190_000 if not goes else 1_000, window=200_000)
+    assert ("gone" in reply["notes"]) is goes
+
+
+@pytest.mark.parametrize("mode", ["recoverable", "elide"])
+def test_an_answer_that_never_came_to_be_is_given_again(talk, mode):
+    """The person has stopped it, or gone back to before it."""
+    first = talk.compact({"mode": mode}, tokens=190_000, window=200_000)
+    again = talk.compact({"mode": mode}, tokens=190_000, window=200_000)
+    assert set(again["notes"]) >= {"on_disk", "gone"}
+    assert set(again["notes"]) == set(first["notes"])
 
 
 def test_a_screenshot_that_no_file_holds_goes_into_the_stash(tmp_path, stashing):

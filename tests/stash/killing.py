@@ -61,7 +61,9 @@ def life(say: Say) -> None:
 
 def _stash(database: Database, say: Say, call_id: str, text: str) -> None:
     """Stash one result and say its pointer at once: from here on it has to lead back."""
-    stashed = SessionStash(database, "live").stash([worlds.pair(call_id, text)])[call_id]
+    stashed = SessionStash(database, "live", "/live.jsonl").stash([worlds.pair(call_id, text)])[
+        call_id
+    ]
     say(f"{stashed.id} {stashed.seq}")
 
 

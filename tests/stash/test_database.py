@@ -126,3 +126,11 @@ def test_many_processes_that_start_at_once_share_one_stash(isolated_home: Path) 
     with sqlite3.connect(Path(state_dir(), "stash", "stash.db")) as db:
         assert db.execute("SELECT count(*) FROM objects").fetchone() == (8 * 20 + 20,)
     db.close()
+
+
+def test_a_folder_that_cannot_be_made_is_not_said_to_be_somebody_elses(
+    isolated_home: Path,
+) -> None:
+    (isolated_home / "file").write_text("")
+    with pytest.raises(StashError, match="cannot be made"):
+        Database(isolated_home / "file" / "stash" / "stash.db")

@@ -94,7 +94,7 @@ from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.stash.database import Database
 from tests.stash import worlds
 
-stash = SessionStash(Database(), sys.argv[1])
+stash = SessionStash(Database(), sys.argv[1], "/live.jsonl")
 number = int(sys.argv[2])
 while True:
     number += 1
