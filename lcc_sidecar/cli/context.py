@@ -147,14 +147,13 @@ def savings_words(found: Sequence[Saving]) -> str:
         return ""
     count = f"{len(found)} compaction{'s' if len(found) > 1 else ''}"
     requests = sum(saving.requests for saving in found)
-    read, wrote = (
-        sum(getattr(s, f"summary_{what}") for s in found) for what in ("read", "written")
-    )
+    read, wrote = sum(s.summary_read for s in found), sum(s.summary_written for s in found)
     summaries = f" (summaries: {_large(read)} read, {_large(wrote)} written)" if read else ""
+    unsent, anew = sum(s.not_resent for s in found), sum(s.rewritten for s in found)
     return (
-        f"{count}, {requests} requests since: {_large(sum(s.not_resent for s in found))} tokens not "
-        f"sent again, {_large(sum(s.rewritten for s in found))} cached anew{summaries}; net "
-        f"{_large(round(sum(s.net for s in found)))} of fresh input"
+        f"{count}, {requests} requests since: {_large(unsent)} tokens not sent again, "
+        f"{_large(anew)} cached anew{summaries}; net {_large(round(sum(s.net for s in found)))} "
+        "of fresh input"
     )
 
 
