@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from lcc_sidecar.bench.growth import exponent
-from lcc_sidecar.bench.peer import Peer, compare
+from lcc_sidecar.bench.peer import Peer, compare, peer_python
 from lcc_sidecar.bench.sessions import Bench
 from lcc_sidecar.bench.spread import spread
 from lcc_sidecar.bench.synthetic import make_session
@@ -101,16 +101,14 @@ def test_the_options_of_a_run_all_work_together(session: Session, tmp_path: Path
     assert page.index("Bias first") < page.index("## By mode") < page.index("## What was not")
 
 
-def test_a_session_whose_process_dies_stops_no_other(session: Session, tmp_path: Path):
-    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
-    good.write_bytes(session.data())
+def test_a_process_that_does_not_finish_is_told_as_its_sessions_error(tmp_path: Path):
+    bad = tmp_path / "bad.jsonl"
     os.mkfifo(bad)  # whoever reads it waits for ever
 
-    found = dict(spread([str(bad), str(good)], Bench(str(tmp_path)), jobs=2, seconds=8.0))
+    ((place, found),) = spread([str(bad)], Bench(str(tmp_path)), jobs=2, seconds=2.0)
 
-    assert "did not finish" in (found[0].error or "")
-    assert found[1].error is None
-    assert len(found[1].measured) == 4
+    assert (place, found.name) == (0, "bad.jsonl")
+    assert "its process did not finish" in (found.error or "")
 
 
 def test_a_made_up_session_is_the_same_each_time_and_true_to_its_workspace(tmp_path: Path):
@@ -191,3 +189,12 @@ def compact_transcript(request):
         raise ValueError("refused by the stand-in")
     return _Done(len(str(request.given["payload"])))
 """
+
+
+def test_a_peer_that_cannot_be_installed_is_told_with_what_to_do(monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+
+    for _ in range(2):  # what the first try left half made does not pass for a peer
+        with pytest.raises(LccError, match=r"could not be installed .*; leave --against out"):
+            peer_python()

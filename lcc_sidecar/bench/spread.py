@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -34,13 +35,16 @@ def cores() -> int:
 def _in_a_process(path: str, bench: Bench, seconds: float) -> Session:
     name = os.path.relpath(path, bench.root)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", __name__],
-            input=pickle.dumps((path, bench)),
-            stdout=subprocess.PIPE,
-            timeout=seconds,
-            check=True,
-        )
+        # the folder is made here, so that a process which is killed leaves nothing behind
+        with tempfile.TemporaryDirectory(prefix="lcc-bench-") as folder:
+            done = subprocess.run(
+                [sys.executable, "-m", __name__],
+                input=pickle.dumps((path, bench)),
+                stdout=subprocess.PIPE,
+                timeout=seconds,
+                check=True,
+                env=os.environ | {"TMPDIR": folder},
+            )
     except (OSError, subprocess.SubprocessError) as error:
         return Session(name, 0, error=f"its process did not finish: {error}")
     session: Session = pickle.loads(done.stdout)  # noqa: S301 - our own child wrote it
