@@ -37,7 +37,7 @@ _LARGE_CALLS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """Processor seconds over one made-up session; medians of passes in turns. `files` are on its disk.
+    """Processor seconds over one made-up session, medians of passes in turns; `files` on its disk.
 
     `decode` is reading the file and decoding its rows, `compact` a pass of mode recoverable with
     its disk proofs, `live` the sidecar's whole answer with its index warm, `cold` a run of the
@@ -218,8 +218,9 @@ def growth_table(grown: Sequence[Grown]) -> str:
                 "Made-up sessions: reads, edits, greps and test runs with sizes drawn as in the "
                 "published ones, over a workspace that is really there, mode recoverable with disk "
                 "proofs. x is against reading and decoding the same file with the same decoder, "
-                f"measured in turns; all times are of the processor, not of the clock. {PACKAGE} ran once a length, the last two columns: its pass "
-                "beside ours, its command line beside ours."
+                "measured in turns; all times are of the processor, not of the clock. "
+                f"{PACKAGE} ran once a length, the last two columns: its pass beside ours, its "
+                "command line beside ours."
             ),
             "",
             table((*head, "peer's pass", "peer's cold run"), rows),
