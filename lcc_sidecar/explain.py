@@ -177,6 +177,19 @@ class Report(msgspec.Struct, frozen=True):
     degradation_reason: str | None = None
     sent: str | None = None
     elision: ElisionReport | None = None
+    billed_equivalent_before: int | None = None
+    billed_equivalent_after: int | None = None
+    billed_error_percent: float | None = None
+
+    @property
+    def billed(self) -> str | None:
+        """Return in one line what the next request is billed, without and with the pass."""
+        before, after = self.billed_equivalent_before, self.billed_equivalent_after
+        if before is None or after is None:
+            return None
+        error = self.billed_error_percent
+        bar = f", held-out requests within {error} %" if error else ""
+        return f"as billed, all in all: {before:,}, then {after:,} tokens{bar}"
 
     @property
     def is_judged(self) -> bool:

@@ -51,6 +51,17 @@ USUAL_CHARS_PER_TOKEN = 3.1  # all sessions together
 TOKENS_AT_ONCE_CHARS = 50_000  # a million spaces in a row overrun the tokenizer's stack
 CAUTIOUS_CHARS_PER_TOKEN = 2.2  # the densest session; a budget counted so is never overdrawn
 
+# --- tokens as billed ---
+BILLED_LINES_MAX = 4000  # of a session file, the newest; decoding them takes some 20 ms
+BILLED_STEPS_MAX = 200  # that weights are fitted to, the newest; takes some 20 ms
+BILLED_STEPS_LEAST = 6  # fewer say nothing about six weights
+
+# --- what tokens cost, against a token of fresh input: the provider's list prices ---
+CACHE_READ_WORTH = 0.1
+CACHE_WRITE_WORTH = 1.25  # kept for five minutes
+CACHE_WRITE_HOUR_WORTH = 2.0
+OUTPUT_WORTH = 5.0
+
 # --- near side: what a hook may cost the person who waits for it ---
 HOOK_TOTAL_SECONDS = 1.0  # all a hook does, a cold start too; < 2 s is promised on a busy machine
 HOOK_STDIN_SECONDS = 0.5  # a host that keeps stdin open and silent is not waited for
@@ -264,3 +275,10 @@ LATENCY_STEP = 1.05  # of the histogram: a percentile is off by 2.5 percent at m
 LATENCY_LEAST_MS = 0.01  # below it nothing is told apart
 COUNT_MAX = 10**15  # of characters or tokens in one line; nobody has so many
 MS_MAX = 1e9  # of one pass: eleven days
+# --- bench ---
+BENCH_ELIDE_SHARE = 0.6  # of its own size that a session's window has for mode elide
+BENCH_LEAST_CALLS = 20  # of a session whose figures are pooled; in shorter ones little can go
+BENCH_SESSION_SECONDS = 3600.0  # the largest published one takes 10 s, with a peer a minute
+PEER_INSTALL_SECONDS = 600.0  # a few megabytes of wheels over a slow line
+PEER_ANSWER_SECONDS = 300.0  # its time grows with the square of a session's calls
+PEER_SLOW_SECONDS = 30.0  # a pass that took longer is run once, and none larger is tried

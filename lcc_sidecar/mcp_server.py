@@ -33,7 +33,7 @@ from lcc_sidecar.limits import (
     MCP_WARNING_MAX_CHARS,
     MCP_WARNINGS_MAX,
 )
-from lcc_sidecar.options import Options, Provider, RulesMode, check
+from lcc_sidecar.options import Options, Provider, RulesMode, calibrated, check
 from lcc_sidecar.output import to_json
 from lcc_sidecar.request_log import recalls
 from lcc_sidecar.request_log.by_hand import logged
@@ -205,6 +205,7 @@ def compact_transcript(  # noqa: PLR0913 - one parameter an option
         told.options = options
         document = told.document = _document(transcript, path)
         check(options)
+        options = told.options = calibrated(options, document)
         told.session_id = session_id_of(path, document) if path else None
         with stasher_by_hand(options, document.transcript, told.session_id) as stash:
             done = told.done = compact(document.transcript, options, stasher=stash)

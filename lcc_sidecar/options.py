@@ -1,6 +1,6 @@
 """What one pass is asked to do."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from lcc_sidecar.elision import FRESH, Elision, Standing, check_elision
@@ -16,7 +16,10 @@ from lcc_sidecar.limits import (
     STATE_MAX_TOKENS,
     TRIM_HEAD_CHARS,
 )
-from lcc_sidecar.transcript.tokens import Method
+from lcc_sidecar.transcript.calibration import Calibration, calibrate
+from lcc_sidecar.transcript.claude_code import SessionFile
+from lcc_sidecar.transcript.files import Document
+from lcc_sidecar.transcript.tokens import Method, token_counter
 
 Provider = Literal["rules", "jev", "laya", "auto"]
 RulesMode = Literal["lossless", "recoverable", "stashed", "lossy"]
@@ -32,7 +35,7 @@ class Options:
     `elision` makes it a pass of mode `elide` (second specification), `standing` says where its
     session stands; the rules mode, `preserve_recent` and the provider mean nothing then.
     `threshold` to `laya_model` are for the judged providers alone; `model` names whose vocabulary
-    counts tokens exactly.
+    counts tokens exactly. `calibration` lets the report say what a session is billed, too.
     """
 
     question: str = ""
@@ -56,6 +59,7 @@ class Options:
     laya_model: str | None = None
     elision: Elision | None = None
     standing: Standing = FRESH
+    calibration: Calibration | None = None
 
     @property
     def is_judged(self) -> bool:
@@ -78,6 +82,14 @@ class Options:
         if self.elision is not None:
             return self.elision.is_on
         return self.contract == "stashed"
+
+
+def calibrated(options: Options, document: Document) -> Options:
+    """Return the options with the calibration of a session's file, if it is one and says enough."""
+    if not isinstance(document, SessionFile):
+        return options
+    counter = token_counter(options.tokens, options.model)
+    return replace(options, calibration=calibrate(document.lines, counter))
 
 
 def check(options: Options) -> None:

@@ -12,11 +12,13 @@ from lcc_sidecar.options import Options
 from lcc_sidecar.policy.decision import NO_RESULT, RECALLED, Decision
 from lcc_sidecar.policy.elide import GOES, Plan
 from lcc_sidecar.policy.protect import PINNED_FIRST, PINNED_RECENT
+from lcc_sidecar.transcript.calibration import Calibration, measure_of
 from lcc_sidecar.transcript.model import ToolCall, Transcript
-from lcc_sidecar.transcript.tokens import token_counter
+from lcc_sidecar.transcript.tokens import TokenCounter, token_counter
 
 SCHEMA_VERSION = "transcript-compaction-1.0"
 _TARGETS = ("file_path", "path", "command", "cmd", "pattern", "url", "query", "description")
+_BILLED = ("billed_equivalent_before", "billed_equivalent_after", "billed_error_percent")
 _PINS = (PINNED_FIRST, PINNED_RECENT)
 # Decided without asking the judge.
 _RULES_BESIDE_A_JUDGE = ("duplicate_tool_use_id", "pointer_target", NO_RESULT, RECALLED)
@@ -71,6 +73,7 @@ def build_report(
         "tokens_before": counter.count(before.texts()),
         "tokens_after": counter.count(after.texts()),
         "token_count_method": counter.method,
+        **_billed(before, after, counter, options.calibration),
         "messages_before": len(before.messages),
         "messages_after": len(after.messages),
         "tool_calls_total": sum(1 for _ in before.calls()),
@@ -82,6 +85,28 @@ def build_report(
     }
     told: dict[str, Any] = hidden(report, hide_key())  # a note or an id could hold the key as well
     return told
+
+
+def _billed(
+    before: Transcript,
+    after: Transcript,
+    counter: TokenCounter,
+    calibration: Calibration | None,
+) -> dict[str, Any]:
+    """Return the next request's size as it would be billed, without and with the pass.
+
+    Everything is in there: system prompt, tools, thinking. None where the session tells too little.
+    """
+    found: dict[str, Any] = dict.fromkeys(_BILLED)
+    if calibration is None:
+        return found
+    measure = measure_of(counter)
+    sizes = [measure(result.text for _, result in side.results()) for side in (before, after)]
+    calls = [sum(1 for _ in side.calls()) for side in (before, after)]
+    freed = calibration.freed(sizes[0] - sizes[1], calls[0] - calls[1])
+    error = None if calibration.error is None else round(100 * calibration.error, 1)
+    billed = (calibration.before, max(0, round(calibration.before - freed)), error)
+    return dict(zip(_BILLED, billed, strict=True))
 
 
 def _elision(after: Transcript, outcome: Outcome, options: Options) -> dict[str, Any] | None:

@@ -1,10 +1,20 @@
+import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from lcc_sidecar.bench.growth import exponent
+from lcc_sidecar.bench.peer import Peer, compare, peer_python
+from lcc_sidecar.bench.sessions import Bench
+from lcc_sidecar.bench.spread import spread
+from lcc_sidecar.bench.synthetic import make_session
 from lcc_sidecar.bench.workspace import lay_out
 from lcc_sidecar.cli.main import lcc
+from lcc_sidecar.errors import LccError
+from lcc_sidecar.transcript.files import parse_document
 from tests.build import Session, lines, numbered, tool_use
 
 TEXT = lines(30)
@@ -68,3 +78,123 @@ def test_a_folder_of_sessions_is_measured_and_told(session: Session, tmp_path: P
 
 def test_a_folder_without_sessions_is_refused(tmp_path: Path):
     assert "holds no session" in str(CliRunner().invoke(lcc, ["bench", str(tmp_path)]).exception)
+
+
+def test_the_options_of_a_run_all_work_together(session: Session, tmp_path: Path):
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    (folder / "one.jsonl").write_bytes(session.data())
+    (folder / "two.jsonl").write_bytes(session.data())
+    names = {what: str(tmp_path / what) for what in ("figures.json", "picture.svg", "page.md")}
+    arguments = ["bench", str(folder), "--jobs", "2", "--json", names["figures.json"]]
+    arguments += ["--plot", names["picture.svg"], "--report", names["page.md"]]
+
+    done = CliRunner().invoke(lcc, arguments)
+
+    assert done.exit_code == 0, done.output
+    figures = json.loads(Path(names["figures.json"]).read_text())
+    assert [one["name"] for one in figures["sessions"]] == ["one.jsonl", "two.jsonl"]
+    modes = [measured["mode"] for measured in figures["sessions"][0]["measured"]]
+    assert modes == ["lossless", "recoverable", "stashed", "elide"]
+    assert "<svg" in Path(names["picture.svg"]).read_text()
+    page = Path(names["page.md"]).read_text()
+    assert page.index("Bias first") < page.index("## By mode") < page.index("## What was not")
+
+
+def test_a_process_that_does_not_finish_is_told_as_its_sessions_error(tmp_path: Path):
+    bad = tmp_path / "bad.jsonl"
+    os.mkfifo(bad)  # whoever reads it waits for ever
+
+    ((place, found),) = spread([str(bad)], Bench(str(tmp_path)), jobs=2, seconds=2.0)
+
+    assert (place, found.name) == (0, "bad.jsonl")
+    assert "its process did not finish" in (found.error or "")
+
+
+def test_a_made_up_session_is_the_same_each_time_and_true_to_its_workspace(tmp_path: Path):
+    data = make_session(str(tmp_path / "ws"), 300)
+
+    assert data == make_session(str(tmp_path / "ws"), 300)
+    transcript = parse_document(data).transcript
+    assert len(transcript.pairs()) == 300
+    last_reads = {pair.call.input["file_path"]: pair for pair in transcript.pairs() if pair.call.tool == "Read"}  # fmt: skip  # noqa: E501
+    changed = {pair.call.input["file_path"] for pair in transcript.pairs() if pair.call.tool in ("Edit", "Write")}  # fmt: skip  # noqa: E501
+    unchanged = [pair for path, pair in last_reads.items() if path not in changed]
+    assert unchanged
+    for pair in unchanged:
+        text = Path(pair.call.input["file_path"]).read_text()
+        assert pair.result.text == numbered(text)
+
+
+def test_growth_is_the_power_that_time_grows_with():
+    sizes = [500, 1000, 2000, 4000]
+
+    assert exponent(sizes, [size**1.9 for size in sizes]) == pytest.approx(1.9)
+    assert exponent([500], [1.0]) is None
+
+
+def test_a_made_up_session_is_measured_beside_reading_its_file(tmp_path: Path):
+    done = CliRunner().invoke(lcc, ["bench", "--synthetic", "60", "--synthetic", "120"])
+
+    assert done.exit_code == 0, done.output
+    assert "From 60 to 120 calls a pass grows with the power" in done.output
+    assert "| 120 |" in done.output
+
+
+def test_a_run_without_anything_to_measure_is_refused(tmp_path: Path):
+    assert "nothing to measure" in str(CliRunner().invoke(lcc, ["bench"]).exception)
+
+
+def test_a_plot_of_an_unknown_kind_is_refused_before_anything_is_measured(
+    session: Session, tmp_path: Path
+):
+    (tmp_path / "one.jsonl").write_bytes(session.data())
+    done = CliRunner().invoke(lcc, ["bench", str(tmp_path), "--plot", str(tmp_path / "x.gif")])
+
+    assert "neither .png nor .svg" in str(done.exception)
+
+
+def test_a_peer_answers_the_same_payload_in_turns(session: Session, tmp_path: Path):
+    """The peer here is a stand-in: a module of its name that removes half of all characters."""
+    package = tmp_path / "site/lcc/relevance"
+    package.mkdir(parents=True)
+    (tmp_path / "site/lcc/__init__.py").write_text("")
+    (package / "__init__.py").write_text(_STAND_IN)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nshift\nPYTHONPATH={tmp_path}/site exec {sys.executable} "$@"\n')
+    python.chmod(0o700)
+    transcript = parse_document(session.data()).transcript
+
+    with Peer(str(python), str(tmp_path)) as peer:
+        found = list(compare(peer, transcript, str(tmp_path), str(tmp_path), repeats=2))
+        with pytest.raises(LccError, match="refused by the stand-in"):
+            peer.compact(str(tmp_path / "payload.json"), "lossy", None)
+
+    assert [one.mode for one in found] == ["recoverable", "stashed"]
+    assert all(one.peers == 0.5 and one.peer_ms >= 0 for one in found)
+    assert all(one.ours_before > 0 for one in found)
+
+
+_STAND_IN = """
+class TranscriptCompactionRequest:
+    def __init__(self, **given):
+        self.given = given
+
+class _Done:
+    def __init__(self, size):
+        self.report = {"chars_before": size, "chars_after": size / 2}
+
+def compact_transcript(request):
+    if request.given["rules_mode"] == "lossy":
+        raise ValueError("refused by the stand-in")
+    return _Done(len(str(request.given["payload"])))
+"""
+
+
+def test_a_peer_that_cannot_be_installed_is_told_with_what_to_do(monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+
+    for _ in range(2):  # what the first try left half made does not pass for a peer
+        with pytest.raises(LccError, match=r"could not be installed .*; leave --against out"):
+            peer_python()

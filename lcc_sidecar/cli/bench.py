@@ -1,48 +1,172 @@
-"""`lcc bench`: measure passes over a folder of recorded sessions."""
+"""`lcc bench`: measure passes over recorded sessions, or over made-up ones of any length."""
 
 import csv
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 
 import click
+import msgspec
+from rich.console import Console
+from rich.text import Text
 
-from lcc_sidecar.bench.sessions import measure, session_files
-from lcc_sidecar.bench.tables import markdown
+from lcc_sidecar.bench.growth import Grown, grow, growth_words, is_too_slow
+from lcc_sidecar.bench.page import Run, markdown
+from lcc_sidecar.bench.peer import PACKAGE, peer_python
+from lcc_sidecar.bench.plot import check_plot, draw
+from lcc_sidecar.bench.sessions import MODES, Bench, Session, of_mode, session_files
+from lcc_sidecar.bench.spread import cores, spread
+from lcc_sidecar.bench.tables import share_freed
 from lcc_sidecar.cli.progress import progress_bar
+from lcc_sidecar.cli.receipt import new_table, plain
 from lcc_sidecar.errors import UsageError
-from lcc_sidecar.output import write_whole
+from lcc_sidecar.limits import BENCH_LEAST_CALLS
+from lcc_sidecar.output import to_json, write_whole
+
+_FILE = click.Path(dir_okay=False)
 
 
 @click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", type=click.Path(exists=True, file_okay=False), required=False)
 @click.option(
     "--index",
     type=click.Path(exists=True, dir_okay=False),
     help="Tab-separated: file, repo, path, commit; says where a session can be fetched.",
 )
-@click.option("--report", type=click.Path(), help="Write the page here instead of printing it.")
-def bench(folder: str, *, index: str | None, report: str | None) -> None:
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=cores, show_default="the cores",
+    help="Sessions measured at a time. Times are steadiest with 1.",
+)  # fmt: skip
+@click.option(
+    "--against",
+    type=click.Choice(["lcc"]),
+    help=f"Run the PyPI package {PACKAGE}, too, in turns, in a venv in the cache folder.",
+)
+@click.option(
+    "--synthetic",
+    type=click.IntRange(min=10),
+    multiple=True,
+    help="Measure a made-up session of so many calls; again for each length.",
+)
+@click.option("--json", "json_file", type=_FILE, help="Write the figures here.")
+@click.option("--plot", type=_FILE, help="Draw them here (.png or .svg).")
+@click.option("--report", type=_FILE, help="Write the page here.")
+def bench(  # noqa: PLR0913 - one parameter an option
+    folder: str | None,
+    *,
+    index: str | None,
+    jobs: int,
+    against: str | None,
+    synthetic: tuple[int, ...],
+    json_file: str | None,
+    plot: str | None,
+    report: str | None,
+) -> None:
     """Compact, verify and drill every session below FOLDER, by mode.
 
     The workspaces are rebuilt from the sessions in temporary folders. Exits 1 if a pointer does not
     lead back or a contract is broken.
     """
-    paths = session_files(folder)
-    if not paths:
+    if folder is None and not synthetic:
+        raise UsageError("nothing to measure: name a folder of sessions, or --synthetic N")
+    paths = session_files(folder) if folder else []
+    if folder and not paths:
         raise UsageError(f"{folder} holds no session file (*.jsonl)")
-    sessions = []
+    if plot:
+        check_plot(plot)
+    peer = peer_python() if against else None
+    sessions = _sessions(paths, Bench(folder, peer), jobs) if folder else []
+    run = Run(
+        command=_command(index, against, synthetic, jobs, has_folder=folder is not None),
+        sessions=sessions,
+        sources=_sources(index),
+        jobs=min(jobs, len(paths)),
+        grown=_grown(synthetic, peer),
+        has_peer=peer is not None,
+    )
+    _tell(run, report)
+    if json_file:
+        write_whole(json_file, to_json(msgspec.to_builtins(run)))
+    if plot:
+        draw(sessions, plot)
+    if not run.is_sound:
+        sys.exit(1)
+
+
+def _sessions(paths: Sequence[str], bench: Bench, jobs: int) -> list[Session]:
+    found: dict[int, Session] = {}
     with progress_bar() as progress:
-        for done, path in enumerate(paths):
-            progress("measuring", done, len(paths))
-            sessions.append(measure(path, folder))
-    command = "lcc bench SESSIONS" + (" --index INDEX.tsv" if index else "")
-    page = markdown(sessions, _sources(index), command)
+        progress("measuring", 0, len(paths))
+        for place, session in spread(paths, bench, jobs):
+            found[place] = session
+            progress("measuring", len(found), len(paths))
+    return [found[place] for place in range(len(paths))]
+
+
+def _grown(lengths: Sequence[int], peer: str | None) -> list[Grown]:
+    grown: list[Grown] = []
+    with progress_bar() as progress:
+        for calls in sorted(lengths):
+            progress(f"{calls:,} calls", len(grown), len(lengths))
+            grown.append(grow(calls, peer))
+            if is_too_slow(grown[-1]):
+                peer = None
+    return grown
+
+
+def _tell(run: Run, report: str | None) -> None:
+    """Write the page to its file, or print it; people at a terminal get a table."""
+    page = markdown(run)
     if report:
         write_whole(report, page.encode())
-    else:
+    if not report and not sys.stdout.isatty():
         click.echo(page)
-    if any(m.led_back < m.pointers or m.violations for s in sessions for m in s.measured):
-        sys.exit(1)
+        return
+    console = Console(highlight=False)
+    if run.sessions:
+        console.print(_table(run))
+    for session in run.sessions:
+        if session.error:
+            console.print(Text(f"! not read: {plain(session.name)}: {plain(session.error)}", "red"))
+    for line in growth_words(run.grown):
+        console.print(line)
+
+
+def _table(run: Run) -> object:
+    found = new_table("mode", "sessions", "freed", "led back", "violations", "ms")
+    for mode in MODES:
+        every = of_mode(run.sessions, mode)
+        large = [one for one in every if one.calls >= BENCH_LEAST_CALLS]
+        back, pointers = sum(one.led_back for one in every), sum(one.pointers for one in every)
+        times = sorted(one.milliseconds for one in large)
+        found.add_row(
+            mode,
+            str(len(large)),
+            f"{share_freed(large):.1%}",
+            f"{back} of {pointers}",
+            str(sum(one.violations for one in every)),
+            f"{times[len(times) // 2]:.1f}" if times else "",
+        )
+    return found
+
+
+def _command(
+    index: str | None,
+    against: str | None,
+    synthetic: Sequence[int],
+    jobs: int,
+    *,
+    has_folder: bool,
+) -> str:
+    """Return the command that makes this page again; folders and files go by what they are."""
+    words = ["lcc", "bench"]
+    words += ["SESSIONS"] if has_folder else []
+    words += ["--index", "INDEX.tsv"] if index else []
+    words += ["--jobs", str(jobs)] if has_folder and jobs != cores() else []
+    words += ["--against", against] if against else []
+    words += [word for calls in synthetic for word in ("--synthetic", str(calls))]
+    return shlex.join(words)
 
 
 def _sources(index: str | None) -> dict[str, str]:
@@ -50,7 +174,9 @@ def _sources(index: str | None) -> dict[str, str]:
     if index is None:
         return {}
     with open(index, encoding="utf-8", newline="") as file:
-        return {
-            os.path.normpath(row["file"]): f"{row['repo']} {row['path']} @ {row['commit'][:12]}"
-            for row in csv.DictReader(file, delimiter="\t")
-        }
+        return dict(_source(row) for row in csv.DictReader(file, delimiter="\t"))
+
+
+def _source(row: dict[str, str]) -> tuple[str, str]:
+    where = f"{row['repo']} {row['path']} @ {row['commit'][:12]}"
+    return os.path.normpath(row["file"]), where

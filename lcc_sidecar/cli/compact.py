@@ -14,7 +14,7 @@ from lcc_sidecar.cli.receipt import print_receipt
 from lcc_sidecar.cli.refused import RefusingCommand
 from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import UsageError
-from lcc_sidecar.options import Options, check
+from lcc_sidecar.options import Options, calibrated, check
 from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
 from lcc_sidecar.request_log.by_hand import Told, logged
 from lcc_sidecar.stashing import stasher_by_hand
@@ -132,6 +132,7 @@ def _compact(  # noqa: PLR0913 - as many as there are files
         count = f"{document.damaged} damaged line{'s' if document.damaged > 1 else ''}"
         click.echo(f"lcc: {file}: {count} could not be read and stay as they are", err=True)
     session_id = told.session_id = session_id_of(file, document)
+    options = told.options = calibrated(options, document)
     place = os.path.abspath(output or file)
     with (
         progress_bar() as progress,

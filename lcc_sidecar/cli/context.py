@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
 import click
@@ -17,6 +17,7 @@ from lcc_sidecar.stash.database import Database, stash_path
 from lcc_sidecar.stash.journal import Pass
 from lcc_sidecar.transcript.billed import billed_tokens
 from lcc_sidecar.transcript.finding import find_session
+from lcc_sidecar.transcript.savings import Saving, savings
 from lcc_sidecar.window import Window, look
 
 _CELLS, _ROWS = 60, 5
@@ -50,6 +51,8 @@ def context(session: str, *, tokens: int | None, window: int | None) -> None:
     console = Console(highlight=False)
     console.print(Group(*_parts(session_id, seen, tokens, window)))
     console.print(Group(*_history(session_id)))
+    if words := savings_words(savings(original.document.lines)):
+        console.print(words)
 
 
 def _parts(
@@ -136,6 +139,28 @@ def _went(passes: list[Pass]) -> Iterable[RenderableType]:
         numbers = (done.elided, done.evidence, done.tokens_before, done.tokens_after)
         found.add_row(f"{when} {done.trigger}", *(f"{n:,}" for n in numbers), done.tier)
     yield found
+
+
+def savings_words(found: Sequence[Saving]) -> str:
+    """Return in one line what the compactions of a session saved and cost; empty without any."""
+    if not found:
+        return ""
+    count = f"{len(found)} compaction{'s' if len(found) > 1 else ''}"
+    requests = sum(saving.requests for saving in found)
+    read, wrote = sum(s.summary_read for s in found), sum(s.summary_written for s in found)
+    summaries = f" (summaries: {_large(read)} read, {_large(wrote)} written)" if read else ""
+    unsent, anew = sum(s.not_resent for s in found), sum(s.rewritten for s in found)
+    return (
+        f"{count}, {requests} requests since: {_large(unsent)} tokens not sent again, "
+        f"{_large(anew)} cached anew{summaries}; net {_large(round(sum(s.net for s in found)))} "
+        "of fresh input"
+    )
+
+
+def _large(tokens: int) -> str:
+    """Return a number of tokens in few characters; it can be a loss."""
+    is_million = abs(tokens) >= 1_000_000  # noqa: PLR2004 - what the letter means
+    return f"{tokens / 1e6:.1f}M" if is_million else f"{tokens / 1e3:.1f}k"
 
 
 def _tokens(chars: int) -> int:

@@ -16,7 +16,7 @@ from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import LccError, StashError
 from lcc_sidecar.forking import Original, copy_path, read_original, write_copy
 from lcc_sidecar.journalling import as_pass
-from lcc_sidecar.options import Options, RulesMode, check
+from lcc_sidecar.options import Options, RulesMode, calibrated, check
 from lcc_sidecar.output import check_targets, to_json, write_whole
 from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.request_log.by_hand import Told, logged
@@ -82,6 +82,7 @@ def fork(  # noqa: PLR0913 - one parameter an option
 def _fork(original: Original, options: Options, told: Told, report: str | None) -> tuple[str, str]:
     """Make the copy; return its id and its path."""
     check(options)
+    options = calibrated(options, original.document)
     rules_mode = options.rules_mode
     session_id = told.session_id = str(uuid.uuid4())
     told.source_id = session_id_of(original.path, original.document)

@@ -72,6 +72,7 @@ def _before_after(report: explain.Report) -> RenderableType:
         Text.assemble("after   ", _bar(share, "green"), f"  {after:>9,} tokens"),
         Text(f"        {freed}"),
         Text(f"        {plain(report.token_count_method)}", style="dim"),
+        Text(f"        {report.billed}" if report.billed else "", style="dim", end=""),
         "",
     )
 

@@ -121,3 +121,22 @@ def test_a_pass_that_took_nothing_out_is_not_in_the_journal():
     passed("s1", Pass("auto", "stashed", "stashed", 10, 10, 0))
     with closing(Database()) as database, database.reading() as db:
         assert journal.passes_of(db, "s1") == []
+
+
+def test_what_compactions_saved_is_told_in_one_line(tmp_path):
+    made = Session()
+    for written, read in ((100_000, 0), (20_000, 20_000), (100, 40_000), (100, 40_000)):
+        made.says("go on")
+        made.replies({"type": "text", "text": "done"})
+        usage = {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
+        made.rows[-1]["message"]["usage"] = usage
+        if not read:
+            made.add("system", subtype="compact_boundary")
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(made.data())
+
+    done = lcc("context", str(path))
+
+    told = " ".join(done.stdout.split())
+    assert "1 compaction, 3 requests since: 180.0k tokens not sent again, 20.0k cached" in told
+    assert "net -5.0k of fresh input" in told
