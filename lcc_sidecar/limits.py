@@ -281,4 +281,4 @@ BENCH_LEAST_CALLS = 20  # of a session whose figures are pooled; in shorter ones
 BENCH_SESSION_SECONDS = 3600.0  # the largest published one takes 10 s, with a peer a minute
 PEER_INSTALL_SECONDS = 600.0  # a few megabytes of wheels over a slow line
 PEER_ANSWER_SECONDS = 300.0  # its time grows with the square of a session's calls
-PEER_SLOW_SECONDS = 30.0  # a pass that took longer is run once, and none larger is tried
+PEER_SLOW_SECONDS = 15.0  # a pass that took longer is run once, and none larger is tried
