@@ -7,7 +7,7 @@ Whatever is not certain is left to the client's own summary (`fell_back`).
 import re
 import time
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -162,7 +162,7 @@ def _record(made: "_Decided", asked: Asked, hold: Hold, stashing: Stashing | Non
         record()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # and no slots: what is asked for often is counted once
 class _Decided:
     """What the mod is told: notes by tool_use_id, rows to put in, to leave out, to leave alone.
 
@@ -183,17 +183,17 @@ class _Decided:
     def notes(self) -> dict[str, str]:
         return {**self.taken.notes, **self.media}
 
-    @property
+    @cached_property
     def after(self) -> Transcript:
         return self.before.with_notes(self.notes)
 
-    @property
+    @cached_property
     def share(self) -> float:
         """Return what is freed, in percent of the conversation's characters."""
         before, after = (sum(map(len, state.texts())) for state in (self.before, self.after))
         return 100 * (before - after) / before if before else 0.0
 
-    @property
+    @cached_property
     def tokens(self) -> tuple[int, int]:
         """Return the tokens of the conversation before and after, estimated."""
         counter = token_counter("estimate")

@@ -94,8 +94,10 @@ class Step:
             options = Options(question=question, rules_mode=mode, workspace_root=cwd)
             done = self._run(transcript, options)
             evidence, cutoff = evidence_and_cutoff(done)
-            found = replace(found, notes=done.notes, evidence=evidence, cutoff=cutoff)
-            transcript, found = done.transcript, replace(found, reports=(done.report,))
+            found = replace(
+                found, notes=done.notes, evidence=evidence, cutoff=cutoff, reports=(done.report,)
+            )
+            transcript = done.transcript
         if self.mode in ("elide", "aggressive"):
             done = self._run(transcript, self._eliding(transcript))
             evidence, cutoff = evidence_and_cutoff(done)

@@ -19,6 +19,7 @@ from lcc_sidecar.limits import (
     OUTPUT_WORTH,
     USUAL_CHARS_PER_TOKEN,
 )
+from lcc_sidecar.transcript.steps import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +60,12 @@ class _Written(msgspec.Struct, frozen=True):
     ephemeral_1h_input_tokens: int | None = None
 
 
-class _Usage(msgspec.Struct, frozen=True):
-    input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+class _Usage(Usage, frozen=True):
     cache_creation: _Written | None = None
 
     @property
     def fresh(self) -> int:
         return (self.input_tokens or 0) + (self.cache_creation_input_tokens or 0)
-
-    @property
-    def billed(self) -> int:
-        return self.fresh + (self.cache_read_input_tokens or 0)
 
     @property
     def fresh_worth(self) -> float:

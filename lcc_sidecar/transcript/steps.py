@@ -64,7 +64,9 @@ class Walk:
     since: Sizes
 
 
-class _Usage(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True):
+    """What one response was billed for, in tokens."""
+
     input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
@@ -79,7 +81,7 @@ class _Inner(msgspec.Struct, frozen=True):
     id: str | None = None
     model: str | None = None
     content: Any = None
-    usage: _Usage | None = None
+    usage: Usage | None = None
 
 
 class _Row(msgspec.Struct, frozen=True, rename="camel"):
