@@ -35,7 +35,8 @@ FileId = tuple[int, int] | None  # device and inode; None: there is no such file
 class Hold:
     """One session's part of the stash, as a live compaction needs it.
 
-    `has_numbers`: a marker may name an entry by its number.
+    `has_numbers`: a marker may name an entry by its number. `allows_credentials`: the person lets
+    what looks like a credential file go into the stash.
     """
 
     database: Database
@@ -45,6 +46,7 @@ class Hold:
     decided_through: str | None
     file: FileId
     has_numbers: bool = True
+    allows_credentials: bool = False
 
     @property
     def is_in_place(self) -> bool:
@@ -183,8 +185,16 @@ class Stashing:
             with database.writing() as db:
                 tier = journal.tier_of(db, session_id)
                 decided = journal.decided_through(db, session_id)
-            stasher = SessionStash(database, session_id)
-            return Hold(database, session_id, stasher, tier, decided, self._file, has_numbers)
+            return Hold(
+                database,
+                session_id,
+                SessionStash(database, session_id),
+                tier,
+                decided,
+                self._file,
+                has_numbers=has_numbers,
+                allows_credentials=self._settings.stash_credentials,
+            )
 
         return _tried(take)
 

@@ -91,7 +91,12 @@ class Step:
         if self.mode != "elide":
             # Aggressive: first what stands elsewhere, then all that is old but the newest finding.
             mode: RulesMode = "recoverable" if self.mode == "aggressive" else self.mode
-            options = Options(question=question, rules_mode=mode, workspace_root=cwd)
+            options = Options(
+                question=question,
+                rules_mode=mode,
+                workspace_root=cwd,
+                stash_credentials=self._allows_credentials,
+            )
             done = self._run(transcript, options)
             evidence, cutoff = evidence_and_cutoff(done)
             found = replace(
@@ -135,7 +140,13 @@ class Step:
             decides_anew=is_aggressive and self.hold is not None and self.hold.tier != self.tier,
             escalates=False,  # the ladder does
         )
-        return Options(elision=elision, standing=standing)
+        return Options(
+            elision=elision, standing=standing, stash_credentials=self._allows_credentials
+        )
+
+    @property
+    def _allows_credentials(self) -> bool:
+        return self.hold is not None and self.hold.allows_credentials
 
 
 def ladder(mode: Mode, hold: Hold | None, *, escalates: bool) -> Iterator[Step]:

@@ -158,6 +158,22 @@ def test_without_room_for_a_fourth_tier_the_summary_runs(tmp_path, stashing):
     assert talk.tier() == "recoverable"
 
 
+@pytest.mark.parametrize("mode", ["stashed", "elide"])
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_credential_file_leaves_only_where_the_person_allows_it(tmp_path, mode, allowed):
+    stashing = Stashing(Settings(stash_credentials=allowed))
+    talk = Talk(tmp_path, stashing)
+    talk.says("go")
+    talk.runs("secret", "cat /app/.env", lines(300, "KEY"))
+    talk.runs("gone", "make all", lines(400, "compiled"))
+    for n in range(8):
+        talk.says(f"word {n}")
+        talk.replies({"type": "text", "text": f"reply {n}"})
+    noted = talk.compact({"mode": mode, "escalate": "off"})["notes"]
+    stashing.close()
+    assert set(noted) == ({"gone", "secret"} if allowed else {"gone"})
+
+
 def test_an_answer_that_never_stood_is_in_no_journal(talk, stashing):
     with_stands, stashing.stands = stashing.stands, lambda _: None
     talk.compact({"mode": "stashed"})
