@@ -12,6 +12,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.limits import (
@@ -28,6 +29,7 @@ from lcc_sidecar.request_log.marker import folder, is_on
 
 Warn = Callable[[RequestLogError], None]
 _NUMBERED = re.compile(r"log(?:\.(\d{1,4}))?\.jsonl")
+_Made = TypeVar("_Made")
 _told = False  # a failure, in this process
 
 
@@ -37,19 +39,28 @@ def append(make: Callable[[], Entry | None], warn: Warn | None = None) -> None:
     The first failure in this process goes to `warn`, else to the logger `lcc_sidecar`, which says
     it on standard error unless the program has other plans.
     """
-    global _told  # noqa: PLW0603 - once in a process, whoever appends
-    if not is_on():
-        return
-    try:
+
+    def write() -> None:
         entry = make()
         if entry is not None:
             append_line(encoded(entry))
+
+    made(write, warn)
+
+
+def made(make: Callable[[], _Made], warn: Warn | None = None) -> _Made | None:
+    """Return what `make` returns if the log is on, for `append` later; None else. Never raise."""
+    global _told  # noqa: PLW0603 - once in a process, whoever appends
+    if not is_on():
+        return None
+    try:
+        return make()
     except Exception as error:  # noqa: BLE001 - no pass may suffer from what is told about it
-        if _told:
-            return
-        _told = True
-        with contextlib.suppress(Exception):
-            (warn or _warn)(_as_told(error))
+        if not _told:
+            _told = True
+            with contextlib.suppress(Exception):
+                (warn or _warn)(_as_told(error))
+    return None
 
 
 def append_line(line: bytes) -> None:

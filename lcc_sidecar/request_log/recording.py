@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast, get_args
 
+from msgspec import structs
+
 from lcc_sidecar import __version__
 from lcc_sidecar.errors import LccError
 from lcc_sidecar.explain import STAYED, WENT
@@ -101,6 +103,17 @@ def pass_entry(
         billed_before=made.billed_before,
         ms=_stages(made.total_s, reports),
         outcome=made.outcome,
+    )
+
+
+def undone(entry: PassEntry, why: str) -> PassEntry:
+    """Return the entry of a pass that came to nothing after all: it freed nothing."""
+    return structs.replace(
+        entry,
+        outcome=fell_back(why),
+        tools={tool: (before, before) for tool, (before, _) in entry.tools.items()},
+        chars_after=entry.chars_before,
+        tokens_after=entry.tokens_before,
     )
 
 

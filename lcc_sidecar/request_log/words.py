@@ -7,6 +7,8 @@ from lcc_sidecar.limits import REVIEW_BARS_MAX
 from lcc_sidecar.request_log.review import Day, Review
 
 OUTCOMES = {
+    "fell_back: not_taken": "the answer was not taken",
+    "fell_back: not_told": "whether the answer stood was not told",
     "too_little": "too little could go",
     "nothing_to_prune": "nothing could go",
 }
@@ -29,13 +31,15 @@ def went_by(reason: str) -> str:
 
 def why_ran(outcome: str) -> str:
     """Return why the client's own summary ran."""
+    if outcome in OUTCOMES:
+        return OUTCOMES[outcome]
     kind, _, rest = outcome.partition(": ")
     rest = plain(rest).replace("_", " ")
     if kind == FELL_BACK:
         return f"fell back: {rest}"
     if kind == REFUSED:
         return f"refused: {rest}"
-    return OUTCOMES.get(outcome) or plain(outcome).replace("_", " ")
+    return plain(outcome).replace("_", " ")
 
 
 def percent(part: float, whole: float) -> str:

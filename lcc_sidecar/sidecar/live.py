@@ -7,7 +7,7 @@ Whatever is not certain is left to the client's own summary (`fell_back`).
 import re
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,6 +25,7 @@ from lcc_sidecar.limits import (
 from lcc_sidecar.policy import notes
 from lcc_sidecar.sidecar import log, receipts
 from lcc_sidecar.sidecar.after import is_told
+from lcc_sidecar.sidecar.answers import Fate
 from lcc_sidecar.sidecar.blocks import check_blocks
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
 from lcc_sidecar.sidecar.doubled import doubled_rows
@@ -103,7 +104,7 @@ def answer(
     """
     seen = Seen(time.perf_counter())
     reply = _answer(request, session, stashing, seen)
-    log_answer(seen, reply)
+    log_answer(seen, reply, stashing.answers if stashing else None)
     return reply
 
 
@@ -118,7 +119,7 @@ def _answer(
         options = read_options(asked.options)
         seen.mode, seen.cwd = options.mode, asked.cwd
         seen.is_subagents = asked.agent_id is not None
-        hold = _hold(stashing, asked) if stashing else None
+        hold = _hold(stashing, asked, rows) if stashing else None
         index = seen.index = _index_for(asked, session)
         frame = _framed_once_written(rows, index, asked, hold)
         window = fill(
@@ -155,11 +156,15 @@ def _answer(
 def _record(made: "_Decided", asked: Asked, hold: Hold, stashing: Stashing | None) -> None:
     """Have the pass written into the journal, once its answer stands."""
     done = made.taken.as_pass(asked.trigger, *made.tokens, len(made.notes))
-    record = partial(hold.note_pass, done, made.taken.decided_through)
+
+    def record(fate: Fate) -> None:
+        if fate == "stands":
+            hold.note_pass(done, made.taken.decided_through)
+
     if stashing and asked.agent_id is None:
-        stashing.expect(asked.session_id, record)
+        stashing.answers.expect(asked.session_id, made.notes, record)
     else:  # a subagent's SessionStart is its parent's
-        record()
+        record("stands")
 
 
 @dataclass(frozen=True)  # and no slots: what is asked for often is counted once
@@ -287,13 +292,14 @@ def _framed(
     )
 
 
-def _hold(stashing: Stashing, asked: Asked) -> Hold | None:
-    """Return the stash's part of whoever is compacted.
+def _hold(stashing: Stashing, asked: Asked, rows: tuple[LiveRow, ...]) -> Hold | None:
+    """Return the stash's part of whoever is compacted, the answer before written down or given up.
 
     A subagent has an entry of its own there, and no numbers: who recalls one is asked which session
     the client is on, and that is its parent.
     """
     if asked.agent_id is None:
+        stashing.answers.asked_again(asked.session_id, rows)
         return stashing.hold(asked.session_id)
     return stashing.hold(asked.agent_id, has_numbers=False)
 

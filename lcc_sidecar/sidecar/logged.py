@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.request_log import log as request_log
 from lcc_sidecar.request_log import recording
 from lcc_sidecar.request_log.entry import PassEntry
@@ -12,6 +13,7 @@ from lcc_sidecar.request_log.marker import is_on
 from lcc_sidecar.request_log.recording import Circumstances, Sizes
 from lcc_sidecar.request_log.salt import hashed
 from lcc_sidecar.sidecar import log
+from lcc_sidecar.sidecar.answers import Answers, Fate
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.live_rows import LiveRow, to_transcript
 from lcc_sidecar.sidecar.tiers import NOTHING, Taken, billed
@@ -42,13 +44,31 @@ class Seen:
     taken: Taken = NOTHING
 
 
-def log_answer(seen: Seen, reply: dict[str, Any]) -> None:
-    """Append the line, if the log is on; that it cannot be written stands in the sidecar's log."""
-    if is_on():
-        took_s = time.perf_counter() - seen.started
-        request_log.append(
-            lambda: _entry(seen, reply, took_s), lambda error: log.report("request log", error)
-        )
+def log_answer(seen: Seen, reply: dict[str, Any], answers: Answers | None) -> None:
+    """Append the line, if the log is on; that it cannot be written stands in the sidecar's log.
+
+    That of an answer waits in `answers` until its fate is known. A subagent's is never told, and
+    counts as standing.
+    """
+    if not is_on():
+        return
+    took_s = time.perf_counter() - seen.started
+    entry = request_log.made(lambda: _entry(seen, reply, took_s), _warn)
+    if entry is None:
+        return
+
+    def append(fate: Fate) -> None:
+        told = entry if fate == "stands" else recording.undone(entry, fate)
+        request_log.append(lambda: told, _warn)
+
+    if reply["outcome"] == "replaced" and answers and not seen.is_subagents:
+        answers.expect(seen.session_id, reply["notes"], append)
+    else:
+        append("stands")
+
+
+def _warn(error: RequestLogError) -> None:
+    log.report("request log", error)
 
 
 def _entry(seen: Seen, reply: dict[str, Any], took_s: float) -> PassEntry:

@@ -173,6 +173,8 @@ class Server:
             return {}
         if request.event == "PreCompact":
             self._stashing.see_before_summary(session)
+        elif request.event == "SessionEnd":  # a compaction is announced before anything else
+            self._stashing.give_up(session.session_id)
         self._indexer.nudge(session)
         if request.event != "SessionStart" or hook.source != "compact":
             return {}

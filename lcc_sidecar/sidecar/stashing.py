@@ -19,6 +19,7 @@ from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.sidecar import log
 from lcc_sidecar.sidecar.after import after_pointers, after_summary
+from lcc_sidecar.sidecar.answers import Answers
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.requests import HookInput
 from lcc_sidecar.stash import journal
@@ -78,7 +79,7 @@ class Stashing:
         self._database: Database | None = None
         self._file: FileId = None  # of the database, when it was opened
         self._clients: dict[int, str] = {}  # the session of each client's process, as written down
-        self._expected: dict[str, Callable[[], None]] = {}  # passes whose answers may yet stand
+        self.answers = Answers()
         self._pointers: dict[str, int] = {}  # of the last compaction that was answered
         self._recorders: OrderedDict[str, tuple[threading.Lock, Recorder]] = OrderedDict()
 
@@ -112,23 +113,10 @@ class Stashing:
         self.give_up(session.session_id)
         self.see(session, time.monotonic() + SEE_SECONDS)
 
-    def expect(self, session_id: str, record: Callable[[], None]) -> None:
-        """Have a pass recorded once the client has told that its answer stands.
-
-        An answer may be lost, or passed over by whoever pressed Esc: then nothing was decided.
-        """
-        self._expected[session_id] = record
-
     def give_up(self, session_id: str) -> None:
-        """Forget an answer that does not stand: a summary runs."""
+        """Forget an answer that does not stand: a summary runs, or the session is over."""
         self._pointers.pop(session_id, None)
-        self._expected.pop(session_id, None)
-
-    def stands(self, session_id: str) -> None:
-        """Record the pass whose answer the client has put in place, if there is one."""
-        record = self._expected.pop(session_id, None)
-        if record is not None:
-            record()
+        self.answers.settle(session_id, "not_taken")
 
     def answered(self, session_id: str, reply: dict[str, Any]) -> None:
         """Remember how many pointers of an answer to a compaction the model has to be told of."""
@@ -141,7 +129,7 @@ class Stashing:
         It was a summary if none was answered since the last one was announced. The file does not
         say so yet (client contract, section 4).
         """
-        self.stands(session_id)
+        self.answers.settle(session_id, "stands")
         if session_id in self._pointers:
             return after_pointers(self._pointers[session_id])
 
@@ -199,6 +187,7 @@ class Stashing:
         return _tried(take)
 
     def close(self) -> None:
+        self.answers.close()
         with self._lock:
             self._forget()
 

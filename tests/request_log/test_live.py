@@ -2,16 +2,21 @@
 
 import json
 import os
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from lcc_sidecar.limits import SESSIONS_MAX
 from lcc_sidecar.request_log import log, marker
 from lcc_sidecar.settings import Settings
+from lcc_sidecar.sidecar.answers import Answers, Fate
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.live import answer
 from lcc_sidecar.sidecar.stashing import Stashing
+from lcc_sidecar.stash.database import stash_path
 from tests.build import lines, tool_use
 from tests.request_log.test_log import open_below
 from tests.sidecar.conversations import Conversation
@@ -41,11 +46,15 @@ class Talk(Conversation):
             "trigger": "manual", "options": {}, "rows": self.live(),
         } | fields  # fmt: skip
 
-    def compact(self, stashing: Stashing | None = None, **fields):
+    def compact(self, stashing: Stashing | None = None, fate: Fate | None = "stands", **fields):
+        """Return the reply; `fate` is what the client tells of it then, None for nothing."""
         request = self.request(**fields)
         index = SessionIndex("s1", self.path)
         index.update()
-        return answer(request, index, stashing)
+        reply = answer(request, index, stashing)
+        if stashing and fate:
+            stashing.answers.settle("s1", fate)
+        return reply
 
 
 @pytest.fixture
@@ -131,7 +140,6 @@ def test_an_answer_that_is_too_large_is_a_fall_back_and_no_pass(talk, stashing, 
 
     assert (reply["outcome"], reply["reason"]) == ("fell_back", "too_much")
     assert [line["outcome"] for line in logged()] == ["fell_back: too_much"]
-    stashing.stands("s1")
     with stashing.database().reading() as db:
         assert db.execute("SELECT count(*) FROM passes").fetchone() == (0,)
 
@@ -178,6 +186,125 @@ def test_a_log_that_cannot_be_written_changes_no_answer(talk, stashing, logged):
     assert {**first, "receipt": ""} == {**second, "receipt": ""}
 
 
+def test_an_answer_is_no_line_before_it_stands_and_has_the_time_of_its_pass_then(
+    talk, stashing, logged
+):
+    talk.compact(stashing, fate=None)
+    assert logged() == []
+    over = datetime.now(UTC).isoformat()
+    time.sleep(0.05)
+    stashing.told_after("s1")
+
+    [line] = logged()
+    assert line["outcome"] == "replaced"
+    assert line["time"][:23] <= over[:23]
+    assert line["chars_before"] > line["chars_after"]
+
+
+@pytest.mark.parametrize("fate", ["not_taken", "not_told"])
+def test_an_answer_that_came_to_nothing_freed_nothing(talk, stashing, logged, fate):
+    talk.compact(stashing, fate)
+
+    [line] = logged()
+    assert line["outcome"] == f"fell_back: {fate}"
+    assert line["chars_before"] == line["chars_after"] > 0
+    assert line["tokens_before"] == line["tokens_after"] > 0
+    assert line["tools"]["Read"][0] == line["tools"]["Read"][1] > 0
+    assert line["decisions"]["replace"] == {"replace_disk_verified": 1}
+
+
+def test_the_next_compaction_tells_by_its_rows_whether_the_answer_before_stood(
+    talk, stashing, logged
+):
+    talk.compact(stashing, fate=None)
+    reply = talk.compact(stashing, fate=None)
+    talk.put_in_place(reply["notes"])
+    talk.compact(stashing, fate=None)
+
+    assert [line["outcome"] for line in logged()] == ["fell_back: not_taken", "replaced"]
+
+
+def test_a_stash_that_cannot_be_used_changes_nothing_of_that(talk, stashing, logged):
+    stash_path().parent.mkdir(parents=True, mode=0o755)
+    stash_path().parent.chmod(0o755)
+    talk.compact(stashing, "not_taken")
+    talk.compact(stashing)
+
+    assert [line["outcome"] for line in logged()] == ["fell_back: not_taken", "replaced"]
+    assert [line["tier"] for line in logged()] == ["recoverable"] * 2
+
+
+def test_who_leaves_does_not_know_what_becomes_of_an_answer_and_says_so(talk, logged):
+    stashing = Stashing(Settings())
+    talk.compact(stashing, fate=None)
+    stashing.close()
+
+    assert [line["outcome"] for line in logged()] == ["fell_back: not_told"]
+
+
+def test_of_many_sessions_only_the_newest_are_waited_for():
+    fates, answers = [], Answers()
+    for number in range(SESSIONS_MAX + 2):
+        answers.expect(f"s{number}", {}, lambda fate, n=number: fates.append((n, fate)))
+    answers.settle("s1", "stands")
+
+    assert fates == [(0, "not_told"), (1, "not_told")]
+
+
+def test_a_subagents_answer_counts_as_standing(talk, stashing, logged):
+    data = talk.data()
+    path = talk.path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    reply = talk.compact(stashing, fate=None, agent_id="a1")
+
+    assert reply["outcome"] == "replaced"
+    assert [line["outcome"] for line in logged()] == ["replaced"]
+
+
+ENDS = {
+    "a compaction is announced": ("session_start", {"source": "compact"}, "replaced"),
+    "a summary begins": ("pre_compact", {"trigger": "manual"}, "fell_back: not_taken"),
+    "the session ends": ("session_end", {"reason": "exit"}, "fell_back: not_taken"),
+}
+
+
+@pytest.mark.parametrize("end", list(ENDS))
+def test_what_a_hook_tells_of_an_answer_is_its_outcome_if(world, tmp_path, logged, end):
+    hook, told, outcome = ENDS[end]
+    world.serve()
+    talk = Talk(tmp_path)
+    world.hook("compact", json.dumps(talk.request()).encode())
+    world.hook("stop", spoken(talk, stop_hook_active=False))
+    world.hook("session_start", spoken(talk, source="resume"))
+    world.hook(hook, spoken(talk, agent_id="a1", **told))
+    world.ask("drain")
+    assert logged() == []
+    world.hook(hook, spoken(talk, **told))
+
+    wait_until(logged)
+    assert [line["outcome"] for line in logged()] == [outcome]
+
+
+def test_a_sidecar_that_is_stopped_writes_what_it_knows(world, tmp_path, logged):
+    process = world.serve()
+    world.hook("compact", json.dumps(Talk(tmp_path).request()).encode())
+    assert logged() == []
+    world.ask("stop")
+    process.wait(20)
+
+    assert [line["outcome"] for line in logged()] == ["fell_back: not_told"]
+
+
+def spoken(talk: Talk, **more: object) -> bytes:
+    named = {"session_id": "s1", "transcript_path": str(talk.path)}
+    return json.dumps(named | more).encode()
+
+
+def announce(world, talk: Talk) -> None:
+    world.hook("session_start", spoken(talk, source="compact"))
+
+
 def test_a_sidecar_logs_from_when_it_is_turned_on_until_it_is_turned_off(world, tmp_path):
     process = world.serve()
     talk = Talk(tmp_path)
@@ -195,10 +322,16 @@ def test_a_sidecar_logs_from_when_it_is_turned_on_until_it_is_turned_off(world, 
     marker.turn_on()
     compact()
     compact()
-    assert len(list(log.lines())) == 2
+    announce(world, talk)
+    assert [line["outcome"] for line in map(json.loads, log.lines())] == [
+        "fell_back: not_taken", "replaced"
+    ]  # fmt: skip
+    compact()
     marker.turn_off()
     before = state()
+    announce(world, talk)
     compact()
+    announce(world, talk)
     assert state() == before
     links = Path(f"/proc/{process.pid}/fd").iterdir()
     assert [to for to in map(os.readlink, links) if to.startswith(str(folder))] == []
@@ -213,6 +346,7 @@ def test_a_failure_to_write_stands_once_in_the_sidecars_log(world, tmp_path):
     for _ in range(2):
         ran = world.hook("compact", json.dumps(talk.request()).encode())
         assert json.loads(ran.out)["outcome"] == "replaced"
+        announce(world, talk)
 
     wait_until(lambda: "request log" in world.logged("sidecar.log"))
     assert world.logged("sidecar.log").count('"where": "request log"') == 1

@@ -39,6 +39,13 @@ class Conversation(Session):
         fields = {"version": VERSION, "attachment": {"type": kind}} | rendered | fields
         return self.add("attachment", **fields)
 
+    def put_in_place(self, notes):
+        """Do as the client does with an answer: the rows hold the notes from now on."""
+        for row in self.rows:
+            content = row.get("message", {}).get("content")
+            for block in content if isinstance(content, list) else ():
+                block["content"] = notes.get(block.get("tool_use_id"), block.get("content"))
+
     def live(self):
         """Return the rows as the mod sends them: neither attachments nor meta rows."""
         spoken = (row for row in self.rows if row["type"] in ("user", "assistant"))

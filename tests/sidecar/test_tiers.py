@@ -33,6 +33,7 @@ class Talk(Conversation):
     def __init__(self, folder, stashing):
         super().__init__(folder)
         self.stashing = stashing
+        self.fate = "stands"  # of each answer; None: nothing is heard
 
     def compact(self, options=None, tokens=None, window=None, **fields):
         self.path.write_bytes(self.data())
@@ -45,7 +46,8 @@ class Talk(Conversation):
             "usage": {"tokens": tokens, "window": window},
         }  # fmt: skip
         reply = answer(request | fields, index, self.stashing)
-        self.stashing.stands("s1")  # as the client's SessionStart tells
+        if self.fate:
+            self.stashing.answers.settle("s1", self.fate)  # as the client's SessionStart tells
         return reply
 
     def runs(self, call_id, command, output, *, is_error=False):
@@ -175,13 +177,24 @@ def test_a_credential_file_leaves_only_where_the_person_allows_it(tmp_path, mode
 
 
 def test_an_answer_that_never_stood_is_in_no_journal(talk, stashing):
-    with_stands, stashing.stands = stashing.stands, lambda _: None
+    talk.fate = None
     talk.compact({"mode": "stashed"})
     stashing.give_up("s1")
-    with_stands("s1")
+    stashing.answers.settle("s1", "stands")
     with stashing.database().reading() as db:
         assert journal.passes_of(db, "s1") == []
     assert talk.tier() == "recoverable"
+
+
+def test_an_answer_of_which_nothing_was_heard_is_found_in_the_rows_of_the_next(talk, stashing):
+    talk.fate = None
+    reply = talk.compact({"mode": "stashed"})
+    with stashing.database().reading() as db:
+        assert journal.passes_of(db, "s1") == []
+    talk.put_in_place(reply["notes"])
+    talk.compact({"mode": "stashed"})
+    with stashing.database().reading() as db:
+        assert len(journal.passes_of(db, "s1")) == 1
 
 
 def test_what_stayed_as_a_finding_is_in_the_journal_of_every_tier(tmp_path, stashing):
