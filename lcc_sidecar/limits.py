@@ -254,6 +254,7 @@ REQUEST_LINE_MAX_BYTES = (
 )  # a line has some 900; all reasons and all tools there are make 12,700
 REQUEST_LOG_MAX_BYTES = 16 * 1024 * 1024  # some 18,000 passes; then a new file begins
 REQUEST_LOG_FILES_MAX = 8  # years of work in 128 MB at most
+REQUEST_LOG_DAYS = 90  # a quarter to look back on; what is older tells little of today's version
 REQUEST_LOG_WAIT_SECONDS = 0.2  # for others who append; one of them takes some 0.1 ms
 REQUEST_LOG_POLL_SECONDS = 0.001
 LOG_WORD_MAX_CHARS = 60  # of a reason; they are our own words

@@ -36,7 +36,7 @@ from lcc_sidecar.limits import (
 from lcc_sidecar.options import Options, Provider, RulesMode, calibrated, check
 from lcc_sidecar.output import to_json
 from lcc_sidecar.request_log import recalls
-from lcc_sidecar.request_log.by_hand import logged
+from lcc_sidecar.request_log.by_hand import log_refused, logged
 from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.freshen import freshen
 from lcc_sidecar.stash.recall import Hits, Recalled, Request, answer
@@ -74,6 +74,7 @@ class _Server(MCPServer):
     ) -> Any:
         unknown = [key for key in arguments if key not in _takes.get(name, arguments)]
         if unknown:
+            _log_refusal(name)
             takes = ", ".join(_takes[name])
             raise ToolError(f"{name} takes no argument {_cut(unknown[0])!r}: it takes {takes}")
         try:
@@ -81,7 +82,15 @@ class _Server(MCPServer):
         except UnexpectedToolError:
             raise  # the SDK tells of it without a word of what it was
         except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                _log_refusal(name)
             raise ToolError(_sentence(error)) from None
+
+
+def _log_refusal(tool: str) -> None:
+    """Log that a pass was asked for with arguments that do not fit."""
+    if tool == "compact_transcript":
+        log_refused("mcp", UsageError())
 
 
 server = _Server(

@@ -16,6 +16,7 @@ from platformdirs import user_config_path
 from lcc_sidecar.errors import SettingsError
 from lcc_sidecar.limits import (
     IDLE_EXIT_SECONDS,
+    REQUEST_LOG_DAYS,
     STASH_DAYS,
     STASH_DAYS_MAX,
     STASH_LEAST_BYTES,
@@ -31,7 +32,8 @@ class Settings(msgspec.Struct, frozen=True):
 
     `stash_credentials`: what looks like a credential file may be stashed, too. `stash_days`: how
     long the stash keeps what no pointer needs. `stash_max_bytes`: how large it may get before the
-    oldest sessions' results go; a pointer's bytes never do.
+    oldest sessions' results go; a pointer's bytes never do. `log_days`: how long the request log
+    keeps a line.
     """
 
     idle_exit_seconds: float = IDLE_EXIT_SECONDS
@@ -39,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True):
     stash_credentials: bool = False
     stash_days: Annotated[int, msgspec.Meta(ge=1, le=STASH_DAYS_MAX)] = STASH_DAYS
     stash_max_bytes: Annotated[int, msgspec.Meta(ge=STASH_LEAST_BYTES)] = STASH_MAX_BYTES
+    log_days: Annotated[int, msgspec.Meta(ge=1, le=STASH_DAYS_MAX)] = REQUEST_LOG_DAYS
 
 
 def settings_path() -> Path:

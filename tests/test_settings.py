@@ -46,9 +46,13 @@ def test_the_stash_has_its_days_its_bytes_and_no_credentials(monkeypatch, write)
 
 
 @pytest.mark.parametrize(
-    "text", ["stash_days = 0", "stash_days = 1.5", "stash_days = 99999", "stash_max_bytes = 1000"]
+    "text",
+    [
+        *("stash_days = 0", "stash_days = 1.5", "stash_days = 99999", "stash_max_bytes = 1000"),
+        *("log_days = 0", "log_days = 99999"),
+    ],
 )
-def test_a_stash_that_could_keep_nothing_is_refused(write, text):
+def test_a_stash_or_a_log_that_could_keep_nothing_is_refused(write, text):
     write(text)
     with pytest.raises(SettingsError, match=text.split(" ", maxsplit=1)[0]):
         _load()

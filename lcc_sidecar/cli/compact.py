@@ -105,10 +105,11 @@ def compact(  # noqa: PLR0913 - one parameter an option
     Without -o the compacted transcript goes to standard output.
     """
     root = os.path.abspath(workspace_root) if workspace_root else None
-    elision = take_elision(context, others)
-    options = Options(workspace_root=root, disk_check=not no_disk_check, elision=elision, **others)
     with logged("cli", rehearse=dry_run) as told:
-        told.options = options
+        elision = take_elision(context, others)
+        options = told.options = Options(
+            workspace_root=root, disk_check=not no_disk_check, elision=elision, **others
+        )
         _compact(file, options, told, output=output, report=report, dry_run=dry_run)
 
 

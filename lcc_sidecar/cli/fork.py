@@ -62,17 +62,17 @@ def fork(  # noqa: PLR0913 - one parameter an option
 
     SESSION is a session's id, or the path of its file; it is only read, and stays as it is.
     """
-    path = find_session(session)
-    check_targets(path, {"-r": report})
-    original = read_original(path)
-    root = os.path.abspath(workspace_root) if workspace_root else _there(original.folder)
-    options = Options(
-        question=question,
-        rules_mode=rules_mode,
-        workspace_root=root,
-        stash_credentials=stash_credentials,
-    )
     with logged("fork") as told:
+        path = find_session(session)
+        check_targets(path, {"-r": report})
+        original = read_original(path)
+        root = os.path.abspath(workspace_root) if workspace_root else _there(original.folder)
+        options = Options(
+            question=question,
+            rules_mode=rules_mode,
+            workspace_root=root,
+            stash_credentials=stash_credentials,
+        )
         told.options, told.document = options, original.document
         session_id, copy = _fork(original, options, told, report)
     click.echo(_how_to_open(original, session_id, copy))

@@ -12,6 +12,8 @@ from lcc_sidecar.output import write_stdout, write_whole
 from lcc_sidecar.request_log import export as exporting
 from lcc_sidecar.request_log import log as request_log
 from lcc_sidecar.request_log import marker, overview, purge, salt
+from lcc_sidecar.request_log.recording import as_written
+from lcc_sidecar.settings import load
 
 _HOLDS = (
     "In it, one line a pass: time, salted hash of the session, trigger, versions, mode, counts,\n"
@@ -68,7 +70,8 @@ def status() -> None:
     click.echo(f"Where:  {marker.folder()}")
     files = count(held.files, "file")
     click.echo(f"Holds:  {count(held.lines, 'line')}, {size(held.bytes)} in {files}")
-    click.echo(f"Keeps:  {most} at most, then the oldest lines go; lcc log purge --older-than DAYS")
+    days = load(lambda words: click.echo(f"lcc: {words}", err=True)).log_days
+    click.echo(f"Keeps:  {count(days, 'day')} (log_days), {most} at most; then the oldest lines go")
     if held.first and held.last:
         click.echo(f"First:  {held.first}\nLast:   {held.last}")
     click.echo(f"\n{_HOLDS}\n{_NEVER}")
@@ -87,7 +90,7 @@ def purge_(*, older_than: float | None, session: str | None, yes: bool) -> None:
         click.echo("Nothing was removed.")
         return
     if older_than is not None:
-        before = f"{datetime.now(UTC) - timedelta(days=older_than):%Y-%m-%dT%H:%M:%S}"
+        before = as_written(datetime.now(UTC) - timedelta(days=older_than))
         gone = purge.purge_where(lambda head: head.time < before)
     elif session is not None:
         known = _hash_of(session)

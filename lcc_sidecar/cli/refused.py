@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from lcc_sidecar.errors import UsageError
+from lcc_sidecar.request_log.by_hand import log_refused
 
 _MODES = ("tool-calls", "elide", "summarize")
 _BLOCKS = "it cuts one document into blocks of text, and here whole tool calls are decided"
@@ -41,13 +42,21 @@ _LAYA = "how the local judge runs is fixed here: use --provider laya with --thre
 
 
 class RefusingCommand(click.Command):
-    """A command that says of a refused option why, and what to use instead."""
+    """A pass that says of a refused option why, and what to use instead.
+
+    A command line that is not understood is in the request log, unless it asked for a rehearsal.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)  # click takes away what it has understood
         try:
             return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            _refuse(error)
+        except (click.UsageError, UsageError) as error:
+            if "--dry-run" not in given:
+                log_refused("fork" if self.name == "fork" else "cli", UsageError())
+            if isinstance(error, click.NoSuchOption):
+                _refuse(error)
+            raise
 
 
 def _refuse(error: click.NoSuchOption) -> NoReturn:

@@ -59,6 +59,11 @@ def logged(trigger: Trigger, *, rehearse: bool = False) -> Iterator[Told]:
     _append(told, trigger, time.perf_counter() - started)
 
 
+def log_refused(trigger: Trigger, error: LccError) -> None:
+    """Log a pass that was asked for in a way that was not understood, if the log is on."""
+    _append(Told(outcome=recording.refused(error)), trigger, 0.0)
+
+
 def _append(told: Told, trigger: Trigger, took_s: float) -> None:
     log.append(partial(_entry, told, trigger, took_s))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lcc_sidecar.errors import RequestLogError
+from lcc_sidecar.limits import REQUEST_LINE_MAX_BYTES
 from lcc_sidecar.request_log import log, salt
 from lcc_sidecar.request_log.marker import folder
 from lcc_sidecar.request_log.overview import Head, head_of
@@ -38,6 +39,24 @@ def purge_where(goes: Callable[[Head], bool]) -> int:
             if len(kept) < len(lines):
                 _replace(path, b"".join(kept))
     return gone
+
+
+def expire(before: str) -> None:
+    """Remove the lines with which a file begins that are older than a time, as lines have it.
+
+    Cheap where there are none: no more than the first line of a file is read then. A line that
+    stands behind a newer one, as of a pass whose outcome was told late, goes along with that one.
+    """
+    with _alone():
+        for path in log.files():
+            with path.open("rb") as file:
+                first = file.readline(REQUEST_LINE_MAX_BYTES)
+                if head_of(first).time >= before:
+                    continue
+                rest = iter(file.readline, b"")
+                kept = next((line for line in rest if head_of(line).time >= before), b"")
+                data = kept + file.read()
+            _replace(path, data)
 
 
 @contextlib.contextmanager

@@ -82,7 +82,7 @@ def pass_entry(
     is_done = made.outcome in _CARRIED_OUT
     after = 1 if is_done else 0
     return PassEntry(
-        time=_written(now),
+        time=as_written(now),
         session=made.session,
         trigger=cast("Trigger", made.trigger if made.trigger in get_args(Trigger) else "manual"),
         client=made.client if made.client and _VERSION.fullmatch(made.client) else None,
@@ -119,7 +119,9 @@ def undone(entry: PassEntry, why: str) -> PassEntry:
 
 def recall_entry(session: str, body: str, by: By, way: Way, now: datetime) -> RecallEntry:
     """Return the entry of a recall; `session` and `body` are salted hashes."""
-    return RecallEntry(time=_written(now), session=session, recall=Recall(id=body, by=by, way=way))
+    return RecallEntry(
+        time=as_written(now), session=session, recall=Recall(id=body, by=by, way=way)
+    )
 
 
 def proofs_of(mode: str, *, uses_disk: bool) -> Proofs:
@@ -140,6 +142,12 @@ def refused(error: LccError) -> str:
         kind.__name__ for kind in type(error).__mro__ if kind.__module__ == LccError.__module__
     ]
     return f"refused: {kinds[0]}"
+
+
+def as_written(moment: datetime) -> str:
+    """Return a time as a line has it: such texts have the order of their times."""
+    utc = moment.astimezone(UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03}Z"
 
 
 def method_name(method: str) -> str:
@@ -210,7 +218,3 @@ def _stages(total_s: float, reports: Sequence[Mapping[str, Any]]) -> Stages:
         for stage in get_args(Stage)
     }
     return Stages(total=round(1000 * total_s, 3), **stages)
-
-
-def _written(now: datetime) -> str:
-    return f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z"

@@ -1,12 +1,15 @@
-"""Let go of what the stash need not keep, now and then, in a thread of its own.
+"""Let go of what the stash and the request log need not keep, now and then, in a thread of its own.
 
 It dies with the process: whatever it has begun is whole, or was never there.
 """
 
 import threading
+from datetime import UTC, datetime, timedelta
 
-from lcc_sidecar.errors import StashError
+from lcc_sidecar.errors import RequestLogError, StashError
 from lcc_sidecar.limits import COLLECT_EVERY_SECONDS, COLLECT_FIRST_SECONDS
+from lcc_sidecar.request_log.purge import expire
+from lcc_sidecar.request_log.recording import as_written
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.sidecar import log
 from lcc_sidecar.sidecar.stashing import Stashing
@@ -33,6 +36,10 @@ def collect_now_and_then(
                     collect(database, keep)
             except StashError as error:
                 log.report("stash gc", error)
+            try:
+                expire(as_written(datetime.now(UTC) - timedelta(days=settings.log_days)))
+            except RequestLogError as error:
+                log.report("request log", error)
 
     threading.Thread(target=run, name="collector", daemon=True).start()
     return over

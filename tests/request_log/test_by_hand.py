@@ -1,5 +1,6 @@
 """A pass by hand is one line: CLI, fork, Python, MCP, with the circumstances it had."""
 
+import asyncio
 import json
 import re
 from contextlib import closing
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from mcp.server.mcpserver.exceptions import ToolError
 
 from lcc_sidecar import TranscriptCompactionRequest, compact_transcript, compaction
 from lcc_sidecar.cli.main import lcc
+from lcc_sidecar.mcp_server import server
 from lcc_sidecar.request_log import marker, salt
 from lcc_sidecar.stash import objects
 from lcc_sidecar.stash.database import Database
@@ -89,6 +92,66 @@ def test_what_is_refused_is_a_line_with_its_kind(session, tmp_path, logged):
     assert [line["outcome"] for line in logged()] == [
         "refused: UsageError", "refused: TranscriptError"
     ]  # fmt: skip
+
+
+REFUSED = {
+    "a value of another type": ["--threshold", "much"],
+    "an option that is not there": ["--no-such-thing"],
+    "an option that is refused": ["--no-marker"],
+    "a mode that is refused": ["--mode", "custom"],
+    "options that do not go together": ["--mode", "tool-calls", "--context-window", "9"],
+}
+
+
+@pytest.mark.parametrize("case", list(REFUSED))
+def test_what_is_refused_before_it_begins_is_a_line_and_its_rehearsal_none(
+    session, tmp_path, logged, case
+):
+    asked = "compact", put(tmp_path, session), "-o", tmp_path / "out", *REFUSED[case]
+    run(*asked, "--dry-run")
+    assert logged() == []
+    run(*asked)
+
+    [line] = logged()
+    assert (line["trigger"], line["outcome"]) == ("cli", "refused: UsageError")
+
+
+def test_a_fork_of_what_is_not_there_or_not_to_be_read_is_a_line(tmp_path, logged):
+    odd = tmp_path / "odd.json"
+    odd.write_text("[]")
+    run("fork", OTHER)
+    run("fork", tmp_path / "missing.jsonl")
+    run("fork", odd)
+    run("fork")
+
+    outcomes = [(line["trigger"], line["outcome"]) for line in logged()]
+    assert [trigger for trigger, _ in outcomes] == ["fork"] * 4
+    assert [outcome for _, outcome in outcomes] == [
+        "refused: UsageError", "refused: TranscriptError",
+        "refused: TranscriptError", "refused: UsageError",
+    ]  # fmt: skip
+
+
+def test_who_asks_for_help_asks_for_no_pass(logged):
+    run("compact", "--help")
+
+    assert logged() == []
+
+
+def test_arguments_that_do_not_fit_are_a_line_of_the_tool_that_compacts_alone(logged):
+    async def ask() -> None:
+        for tool, arguments in (
+            ("compact_transcript", {"no_such_argument": 1}),
+            ("compact_transcript", {"preserve_recent": "few"}),
+            ("explain", {"no_such_argument": 1}),
+            ("explain", {"report": 7}),
+        ):
+            with pytest.raises(ToolError):
+                await server.call_tool(tool, arguments)
+
+    asyncio.run(ask())
+    outcomes = [(line["trigger"], line["outcome"]) for line in logged()]
+    assert outcomes == [("mcp", "refused: UsageError")] * 2
 
 
 def test_a_pass_that_its_verifier_refuses_fell_back(session, tmp_path, logged, monkeypatch):

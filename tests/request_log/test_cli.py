@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from lcc_sidecar.cli.main import lcc
-from lcc_sidecar.request_log import export, log, marker, salt
+from lcc_sidecar.request_log import export, log, marker, purge, salt
 from lcc_sidecar.request_log.recording import recall_entry
 from tests.request_log.test_log import HASH, entry
 
@@ -60,6 +60,12 @@ def test_status_says_what_it_holds_and_what_is_never_in_it(logged):
     assert "Never in it: texts, paths, commands, goals, names of files" in told
 
 
+def test_status_says_how_long_a_line_is_kept(logged, monkeypatch):
+    assert "Keeps:  90 days (log_days), " in run("status")
+    monkeypatch.setenv("LCC_SIDECAR_LOG_DAYS", "1")
+    assert "Keeps:  1 day (log_days), " in run("status")
+
+
 def test_off_says_that_the_lines_stay(logged):
     append()
 
@@ -85,6 +91,49 @@ def test_purge_by_age_keeps_the_rest_byte_for_byte(logged):
     assert run("purge", "--older-than", 30, "--yes") == "1 line removed.\n"
     assert list(log.lines()) == [kept]
     assert stat.S_IMODE(log.newest().stat().st_mode) == 0o600
+
+
+def test_what_is_older_than_its_days_goes_from_the_beginning_of_each_file(logged, monkeypatch):
+    monkeypatch.setattr(log, "REQUEST_LOG_MAX_BYTES", 1300)  # two lines a file
+    for days in (40, 39, 38, 2, 1, 37):
+        append(time=at(days=days), messages=days)
+    before = {path.name: path.stat() for path in log.files()}
+    assert len(before) == 3
+    purge.expire(at(days=30))
+
+    assert [line["messages"] for line in logged()] == [2, 1, 37]
+    assert [path.name for path in log.files()] == ["log.1.jsonl", "log.jsonl"]
+    purge.expire(at(days=38))
+    assert [line["messages"] for line in logged()] == [2, 1, 37]
+
+
+def test_where_nothing_is_too_old_no_file_is_written_anew(logged):
+    append(time=at(days=2))
+    before = log.newest().stat()
+    purge.expire(at(days=30))
+
+    assert log.newest().stat() == before
+
+
+def test_a_line_that_is_damaged_stays_where_lines_stay_and_goes_where_they_go(logged, folder):
+    append(time=at(days=40))
+    with log.newest().open("ab") as file:
+        file.write(b"{damaged\n")
+    append(time=at(days=2))
+    with log.newest().open("ab") as file:
+        file.write(b"{also damaged\n")
+    kept = log.newest().read_bytes().split(b"\n", 2)[2]
+    purge.expire(at(days=30))
+
+    assert log.newest().read_bytes() == kept
+    purge.expire(at(days=1))
+    assert log.files() == []
+
+
+def test_without_a_log_nothing_is_made(folder):
+    purge.expire(at(days=30))
+
+    assert not folder.exists()
 
 
 def test_purge_by_session_knows_it_by_its_id(logged):

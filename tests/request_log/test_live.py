@@ -4,21 +4,23 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from lcc_sidecar.limits import SESSIONS_MAX
 from lcc_sidecar.request_log import log, marker
+from lcc_sidecar.request_log.recording import as_written
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.sidecar.answers import Answers, Fate
+from lcc_sidecar.sidecar.collecting import collect_now_and_then
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.live import answer
 from lcc_sidecar.sidecar.stashing import Stashing
 from lcc_sidecar.stash.database import stash_path
 from tests.build import lines, tool_use
-from tests.request_log.test_log import open_below
+from tests.request_log.test_log import entry, open_below
 from tests.sidecar.conversations import Conversation
 from tests.sidecar.worlds import wait_until, world
 
@@ -294,6 +296,16 @@ def test_a_sidecar_that_is_stopped_writes_what_it_knows(world, tmp_path, logged)
     process.wait(20)
 
     assert [line["outcome"] for line in logged()] == ["fell_back: not_told"]
+
+
+def test_a_sidecar_lets_go_of_what_is_older_than_its_days(stashing, logged):
+    for ago in (8, 6):
+        time_ = as_written(datetime.now(UTC) - timedelta(days=ago))
+        log.append(lambda time_=time_, ago=ago: entry(ago, time=time_))
+    over = collect_now_and_then(stashing, Settings(log_days=7), first=0, every=3600)
+
+    wait_until(lambda: [line["messages"] for line in logged()] == [6])
+    over.set()
 
 
 def spoken(talk: Talk, **more: object) -> bytes:
