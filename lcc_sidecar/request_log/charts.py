@@ -82,17 +82,16 @@ def ranked(name: str, says: str, bars: Sequence[Bar], width: int) -> str:
         axes.set_xlim(0, most)
         axes.set_ylim(row * len(bars), 0)
         axes.axis("off")
+        middles = [place * row + 27 for place in range(len(bars))]
+        stays = [bar.stays or 0 for bar in bars]
+        gone = [max(0, bar.value - left) for bar, left in zip(bars, stays, strict=True)]
+        colours = [_KEEPS if bar.stays is None else _GONE for bar in bars]
+        axes.barh(middles, most, height=12, color=_RULE, linewidth=0)
+        axes.barh(middles, stays, height=12, color=_STAYS, linewidth=0)
+        axes.barh(middles, gone, left=stays, height=12, color=colours, linewidth=0)
         for place, bar in enumerate(bars):
-            line, middle = place * row + 14, place * row + 27
-            axes.text(0, line, bar.label, color=_INK)
-            axes.text(most, line, short(bar.value), color=_QUIET, ha="right")
-            axes.barh(middle, most, height=12, color=_RULE, linewidth=0)
-            if bar.stays is None:
-                axes.barh(middle, bar.value, height=12, color=_KEEPS, linewidth=0)
-            else:
-                axes.barh(middle, bar.stays, height=12, color=_STAYS, linewidth=0)
-                gone = max(0, bar.value - bar.stays)
-                axes.barh(middle, gone, left=bar.stays, height=12, color=_GONE, linewidth=0)
+            axes.text(0, place * row + 14, bar.label, color=_INK)
+            axes.text(most, place * row + 14, short(bar.value), color=_QUIET, ha="right")
         return finish(name, says)
 
 
