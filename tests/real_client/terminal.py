@@ -68,6 +68,17 @@ class Terminal:
             assert in_time, f"{words!r} is not on the screen: {seen}"
             self._read()
 
+    def until_true(self, condition):
+        """Wait for something that stands on no screen."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not condition():
+            in_time = self._is_there and time.monotonic() < deadline
+            assert in_time, self.text()
+            self._read()
+
+    def press(self, key):
+        os.write(self._keys, key.encode())
+
     def text(self):
         """Return what stands on the screen, each run of space as one."""
         return " ".join(" ".join(self._screen.display).split())
