@@ -187,6 +187,7 @@ def test_the_sidecar(talk, logged):
     try:
         for mode in ("lossless", "recoverable", "stashed", "elide"):
             answer(request | {"options": {"mode": mode}}, index, stashing)
+            stashing.told_after(SESSION)
         answer(request | {"usage": {"tokens": 199_000, "window": 200_000}}, index, stashing)
         answer(request | {"options": {"least_share": "100"}}, index)
         answer(request | {"options": {"mode": s["key"]}}, index)
@@ -204,6 +205,7 @@ def test_the_sidecar(talk, logged):
     outcomes = [line["outcome"] for line in lines]
     assert len(outcomes) == 14
     assert {"replaced", "too_little", "fell_back: bad_option", "fell_back: bad_rows"} <= {*outcomes}
+    assert "fell_back: not_told" in outcomes
     assert {"fell_back: no_file", "fell_back: unreadable_file", "fell_back: bad_request"} <= {
         *outcomes
     }
