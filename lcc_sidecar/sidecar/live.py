@@ -26,6 +26,7 @@ from lcc_sidecar.policy import notes
 from lcc_sidecar.sidecar import log, receipts
 from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.blocks import check_blocks
+from lcc_sidecar.sidecar.calibrating import Counted, counted
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
 from lcc_sidecar.sidecar.doubled import doubled_rows
 from lcc_sidecar.sidecar.index import SessionIndex
@@ -42,8 +43,8 @@ from lcc_sidecar.sidecar.newest import read_newest
 from lcc_sidecar.sidecar.requests import encode_reply
 from lcc_sidecar.sidecar.stashing import Hold, Stashing
 from lcc_sidecar.sidecar.tiers import NOTHING, Fill, Taken, Usage, fill, ladder
+from lcc_sidecar.transcript.calibration import Calibration
 from lcc_sidecar.transcript.model import Transcript
-from lcc_sidecar.transcript.tokens import token_counter
 
 Reply = dict[str, Any]
 _AGENT_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{SESSION_ID_MAX_CHARS}}}")
@@ -130,6 +131,7 @@ def _answer(
         )
         made = _by_tier(frame, window, asked, options, hold)
         seen.before, seen.after, seen.taken = made.before, made.after, made.taken
+        seen.counted = made.counted
     except msgspec.ValidationError:
         return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
@@ -178,6 +180,7 @@ class _Decided:
     words: str
     is_told: bool
     taken: Taken = NOTHING
+    calibration: Calibration | None = None
 
     @property
     def notes(self) -> dict[str, str]:
@@ -194,13 +197,16 @@ class _Decided:
         return 100 * (before - after) / before if before else 0.0
 
     @cached_property
+    def counted(self) -> Counted:
+        return counted(self.before, self.after, self.calibration)
+
+    @property
     def tokens(self) -> tuple[int, int]:
-        """Return the tokens of the conversation before and after, estimated."""
-        counter = token_counter("estimate")
-        return counter.count(self.before.texts()), counter.count(self.after.texts())
+        """Return the tokens of the conversation before and after."""
+        return self.counted.before, self.counted.after
 
     def reply(self, took_s: float) -> Reply:
-        before, after = self.tokens
+        before, after, method, error = self.counted
         return {
             "ok": True,
             "outcome": "replaced",
@@ -208,9 +214,13 @@ class _Decided:
             "carry": [{"after": row.after, "text": row.text} for row in self.carried],
             "drop": self.dropped,
             **({} if self.kept_from is None else {"kept_from": self.kept_from}),
-            "receipt": receipts.replaced(before - after, took_s, self.notes.values()),
+            "receipt": receipts.replaced(
+                before - after, took_s, self.notes.values(), error_percent=error
+            ),
             "tokens_before": before,
             "tokens_after": after,
+            "token_count_method": method,
+            "billed_error_percent": error,
             "is_told": self.is_told,
         }
 
@@ -284,6 +294,7 @@ def _framed(
         kept_from=places[loop[0].start] if loop else None,
         is_told=is_told(rows, index),
         words=next((row.text for row in reversed(rows) if row.is_kept and row.text), ""),
+        calibration=index.calibration,
     )
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from lcc_sidecar.limits import BILLED_LINES_MAX, BILLED_STEPS_LEAST, BILLED_STEPS_MAX
 from lcc_sidecar.transcript.characters import weighed
+from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.transcript.steps import Measure, Sizes, Step, Walk, walk
 from lcc_sidecar.transcript.tokens import TokenCounter
 
@@ -57,6 +58,19 @@ class Calibration:
     def before(self) -> int:
         """Return what the next request would be billed for as the session stands."""
         return round(self.billed + self.since)
+
+    def size(self, transcript: Transcript) -> float:
+        """Return the tokens of a conversation without the steps' own, by kinds of characters.
+
+        Of thinking, only what a file's signatures say is billed: it is not in here.
+        """
+        results = weighed(result.text for _, result in transcript.results())
+        calls = [call for _, call in transcript.calls()]
+        words = weighed(message.text for message in transcript.messages)
+        inputs = weighed(call.input_json() for call in calls)
+        values = sum(len(call.input) for call in calls)
+        row = (results, words + inputs, 0.0, len(calls), values, 0.0)
+        return sum(weight * size for weight, size in zip(self.weights, row, strict=True))
 
     def freed(self, results: float, calls: int) -> float:
         """Return the tokens of so much less text in results, and so many calls less."""
