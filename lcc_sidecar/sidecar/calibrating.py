@@ -13,7 +13,14 @@ from lcc_sidecar.transcript.files import open_regular
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.transcript.tokens import token_counter
 
-FITTED = "fitted to the session's bill, by kinds of characters"
+FITTED = "fitted: to the session's bill, by kinds of characters"
+
+
+class Bill(NamedTuple):
+    """How a session is billed, and what that makes of a conversation of its, in tokens."""
+
+    calibration: Calibration
+    size: float
 
 
 class Counted(NamedTuple):
@@ -39,20 +46,26 @@ def calibrate_anew(session: SessionIndex) -> None:
     session.calibration = calibrate(newest, token_counter("estimate"))
 
 
-def counted(before: Transcript, after: Transcript, calibration: Calibration | None) -> Counted:
+def bill_of(conversation: Transcript, session: SessionIndex) -> Bill | None:
+    """Return the bill of a conversation; None if the session's file did not say enough."""
+    known = session.calibration
+    return Bill(known, known.size(conversation)) if known else None
+
+
+def counted(before: Transcript, after: Transcript, bill: Bill | None) -> Counted:
     """Return the tokens of a conversation and of what is left of it once results are replaced.
 
-    As the session is billed, if that is known; else the labelled estimate.
+    As the session is billed, if the bill of `before` is known; else the labelled estimate.
     """
     counter = token_counter("estimate")
-    if calibration is None:
+    if bill is None:
         tokens = counter.count(before.texts()), counter.count(after.texts())
         return Counted(*tokens, counter.method)
     measure = measure_of(counter)
     pairs = zip(before.results(), after.results(), strict=True)
     changed = [(old.text, new.text) for (_, old), (_, new) in pairs if old.text is not new.text]
     went, came = (measure(texts) for texts in zip(*changed, strict=True)) if changed else (0, 0)
-    size = calibration.size(before)
+    calibration, size = bill
     freed = calibration.freed(went - came, 0)
     error = None if calibration.error is None else round(100 * calibration.error, 1)
     return Counted(round(size), max(0, round(size - freed)), FITTED, error)

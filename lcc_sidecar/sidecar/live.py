@@ -26,7 +26,7 @@ from lcc_sidecar.policy import notes
 from lcc_sidecar.sidecar import log, receipts
 from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.blocks import check_blocks
-from lcc_sidecar.sidecar.calibrating import Counted, counted
+from lcc_sidecar.sidecar.calibrating import Bill, Counted, bill_of, counted
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
 from lcc_sidecar.sidecar.doubled import doubled_rows
 from lcc_sidecar.sidecar.index import SessionIndex
@@ -43,7 +43,6 @@ from lcc_sidecar.sidecar.newest import read_newest
 from lcc_sidecar.sidecar.requests import encode_reply
 from lcc_sidecar.sidecar.stashing import Hold, Stashing
 from lcc_sidecar.sidecar.tiers import NOTHING, Fill, Taken, Usage, fill, ladder
-from lcc_sidecar.transcript.calibration import Calibration
 from lcc_sidecar.transcript.model import Transcript
 
 Reply = dict[str, Any]
@@ -180,7 +179,7 @@ class _Decided:
     words: str
     is_told: bool
     taken: Taken = NOTHING
-    calibration: Calibration | None = None
+    bill: Bill | None = None
 
     @property
     def notes(self) -> dict[str, str]:
@@ -198,7 +197,7 @@ class _Decided:
 
     @cached_property
     def counted(self) -> Counted:
-        return counted(self.before, self.after, self.calibration)
+        return counted(self.before, self.after, self.bill)
 
     @property
     def tokens(self) -> tuple[int, int]:
@@ -285,16 +284,17 @@ def _framed(
     check_blocks(rows, index, {*handed_back, *newest.riders})
     media = media_notes(rows, index, newest.contents, hold)
     carried = carried_rows(rows, index, newest.riders, is_turn_over=loop is None)
+    before = to_transcript(rows, message_id, asked.cwd)
     # Results of an open tool loop stay whole: they are among the newest messages, which are pinned.
     return _Decided(
-        before=to_transcript(rows, message_id, asked.cwd),
+        before=before,
         media=media,
         carried=[Carried(places[row.after], row.text) for row in carried],
         dropped=sorted(doubled),
         kept_from=places[loop[0].start] if loop else None,
         is_told=is_told(rows, index),
         words=next((row.text for row in reversed(rows) if row.is_kept and row.text), ""),
-        calibration=index.calibration,
+        bill=bill_of(before, index),
     )
 
 

@@ -1,12 +1,14 @@
 """Live compactions count tokens as the session is billed, once the sidecar has seen its bill."""
 
+import json
 import random
 import time
 
 import pytest
 
+from lcc_sidecar.request_log import log, marker
 from lcc_sidecar.sidecar import calibrating
-from lcc_sidecar.sidecar.calibrating import FITTED, calibrate_anew, counted
+from lcc_sidecar.sidecar.calibrating import FITTED, Bill, calibrate_anew, counted
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.indexer import Indexer
 from lcc_sidecar.transcript.calibration import Calibration, Weights
@@ -50,6 +52,18 @@ def test_tokens_are_those_of_the_bill_and_say_so(talk):
     assert 0 <= warm["billed_error_percent"] < 5
     error = warm["billed_error_percent"]
     assert warm["receipt"].endswith(f"; as billed, held-out requests within {error} %")
+
+
+def test_the_request_log_has_the_same_tokens_and_how_they_were_counted(talk):
+    bill(talk)
+    marker.turn_on()
+
+    reply = talk.ask(is_calibrated=True)
+
+    (line,) = map(json.loads, log.lines())
+    assert line["token_count_method"] == "fitted"
+    assert line["tokens_before"] == reply["tokens_before"]
+    assert line["tokens_after"] == reply["tokens_after"]
 
 
 def test_a_cold_session_has_the_labelled_estimate(talk):
@@ -115,7 +129,7 @@ def test_nothing_replaced_is_nothing_freed():
     words = Transcript((Message(role="user", text="hello there"),))
     known = Calibration(Weights(2.0, 3.0, 0.2, 45.0, 8.0, 20.0), 100, 0.0, 9, None)
 
-    found = counted(words, words, known)
+    found = counted(words, words, Bill(known, known.size(words)))
 
     assert found.before == found.after == round(3.0 * weighed(["hello there"]))
     assert found.error_percent is None
