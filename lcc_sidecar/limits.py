@@ -55,6 +55,7 @@ CAUTIOUS_CHARS_PER_TOKEN = 2.2  # the densest session; a budget counted so is ne
 BILLED_LINES_MAX = 4000  # of a session file, the newest; decoding them takes some 20 ms
 BILLED_STEPS_MAX = 200  # that weights are fitted to, the newest; takes some 20 ms
 BILLED_STEPS_LEAST = 6  # fewer say nothing about six weights
+CALIBRATED_BYTES_MAX = 8 * 1024 * 1024  # of a live session, the newest: some 300 steps, in 0.1 s
 
 # --- what tokens cost, against a token of fresh input: the provider's list prices ---
 CACHE_READ_WORTH = 0.1

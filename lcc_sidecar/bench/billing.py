@@ -1,7 +1,7 @@
 """How far each way of counting tokens is from what sessions were billed, on requests held out."""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lcc_sidecar.limits import (
@@ -17,7 +17,7 @@ from lcc_sidecar.transcript.tokens import TokenCounter, token_counter
 _REFIT = 6  # steps until weights are fitted anew, to all steps so far
 _IN_A_ROW = 10
 _STEPS_LEAST = 2 * BILLED_STEPS_LEAST  # of a session that is counted here
-FITTED = "fitted to the session, by characters"
+FITTED = "fitted to the session, by kinds of characters"
 FITTED_EXACT = "fitted to the session, by o200k tokens"
 
 
@@ -40,14 +40,15 @@ def billed_errors(lines: Sequence[bytes]) -> Iterator[Billed]:
     All are held to the same steps: those that a fit on earlier ones had not seen.
     """
     estimate, exact = token_counter("estimate"), token_counter("exact")
-    by_characters = walk(lines, measure_of(estimate)).steps
+    by_characters = walk(lines, _characters).steps
     if sum(step.is_told for step in by_characters) < _STEPS_LEAST:
         return
     yield _billed("estimate: 3.1 characters a token", _flat(by_characters, USUAL_CHARS_PER_TOKEN))
     yield _billed(
         "heuristic: 2.2 characters a token", _flat(by_characters, CAUTIOUS_CHARS_PER_TOKEN)
     )
-    yield _billed(FITTED, _fitted(by_characters, estimate))
+    by_kinds = walk(lines, measure_of(estimate)).steps
+    yield _billed(FITTED, _fitted(by_kinds, estimate))
     if exact.encoding is not None:
         by_tokens = walk(lines, measure_of(exact)).steps
         yield _billed(exact.method, _flat(by_tokens, 1.0))
@@ -95,6 +96,10 @@ def _billed(method: str, guesses: Iterator[Guess]) -> Billed:
 def _error(pairs: Sequence[tuple[int, float]]) -> float:
     billed = sum(tokens for tokens, _ in pairs)
     return abs(sum(guess for _, guess in pairs) - billed) / billed
+
+
+def _characters(texts: Iterable[str]) -> int:
+    return sum(map(len, texts))
 
 
 def at(errors: Sequence[float], percent: int) -> float:

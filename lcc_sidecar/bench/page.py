@@ -96,9 +96,12 @@ _TOKENS = """\
 How far a count is from what one request was billed more than the one before it (input, cache reads
 and cache writes together): median, and what 90 of 100 do not exceed. A step is a response whose
 calls and results the file holds whole, as text. A fit knows only the steps before the one it is
-held to, and the usual weights that it begins with, which are rounded medians of these same
-sessions. Other steps hold a person's turn, an image or an attachment: there the client adds what no
-file tells. Compactions, another model and requests that shrank start anew.
+held to, and what it begins with: the weights of kinds of characters (fitted) and the usual weights
+(medians), both rounded. Those came from sessions of six public repositories, the kinds were chosen
+by them as well, and they are likely among these here. Found anew without the repository that it is
+held against, a fit by kinds of characters had 4.7%, 18% on a step of theirs (December 2026). Other
+steps hold a person's turn, an image or an attachment: there the client adds what no file tells.
+Compactions, another model and requests that shrank start anew.
 """
 
 

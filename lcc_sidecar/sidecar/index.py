@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from lcc_sidecar.limits import ANCHOR_BYTES, LINE_MAX_BYTES, READ_CHUNK_BYTES
+from lcc_sidecar.transcript.calibration import Calibration
 from lcc_sidecar.transcript.files import open_regular
 from lcc_sidecar.transcript.rows import NOT_A_ROW, decode_object, decode_row
 
@@ -73,7 +74,8 @@ class SessionIndex:
 
     `rows` maps a uuid to its row; a row written again under its uuid is one row, and the newest
     place counts (FR-053). `queue` holds the queue-operation rows in file order. `damaged` counts
-    lines that could not be read whole.
+    lines that could not be read whole. `calibration` is what its bill said of tokens, when it was
+    last looked at (`calibrating`).
     """
 
     def __init__(self, session_id: str, path: Path) -> None:
@@ -138,6 +140,7 @@ class SessionIndex:
         self._is_overlong = False
         self._head = self._tail = b""
         self._seen = None
+        self.calibration: Calibration | None = None
 
     def _was_replaced(self, file: BinaryIO, found: os.stat_result) -> bool:
         if self._identity != (found.st_dev, found.st_ino) or found.st_size < self._scanned:

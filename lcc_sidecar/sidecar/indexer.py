@@ -11,16 +11,21 @@ from collections.abc import Callable
 
 from lcc_sidecar.limits import SETTLE_SECONDS, TICK_SECONDS
 from lcc_sidecar.sidecar import log
+from lcc_sidecar.sidecar.calibrating import calibrate_anew
 from lcc_sidecar.sidecar.sessions import SessionIndex
 
 
 class Indexer:
-    """Keeps indexes up to date; `seen` is told of a session whose file was looked at."""
+    """Keeps indexes up to date; `seen` is told of a session whose file was looked at.
+
+    Tokens are calibrated at the first look that finds nothing new.
+    """
 
     def __init__(self, seen: Callable[[SessionIndex], object]) -> None:
         self._seen = seen
         self._work: queue.Queue[SessionIndex | threading.Event] = queue.Queue()
         self._quiet_at: dict[SessionIndex, float] = {}
+        self._grown: set[SessionIndex] = set()
         threading.Thread(target=self._run, name="indexer", daemon=True).start()
 
     def nudge(self, session: SessionIndex) -> None:
@@ -51,7 +56,11 @@ class Indexer:
         for session, quiet_at in list(self._quiet_at.items()):
             if self._update(session):
                 self._quiet_at[session] = now + SETTLE_SECONDS
-            elif now > quiet_at:
+                continue
+            if session in self._grown:
+                self._grown.discard(session)
+                self._calibrate(session)
+            if now > quiet_at:
                 del self._quiet_at[session]
 
     def _update(self, session: SessionIndex) -> int:
@@ -64,4 +73,14 @@ class Indexer:
         except Exception as error:  # noqa: BLE001 - all sessions live by this one thread
             log.report("indexer", error)
             return 0
+        if grown:
+            self._grown.add(session)
         return grown
+
+    def _calibrate(self, session: SessionIndex) -> None:
+        try:
+            calibrate_anew(session)
+        except OSError:
+            return  # as above
+        except Exception as error:  # noqa: BLE001 - as above
+            log.report("calibrating", error)

@@ -27,6 +27,7 @@ from lcc_sidecar.sidecar import log, receipts
 from lcc_sidecar.sidecar.after import is_told
 from lcc_sidecar.sidecar.answers import Fate
 from lcc_sidecar.sidecar.blocks import check_blocks
+from lcc_sidecar.sidecar.calibrating import Bill, Counted, bill_of, counted
 from lcc_sidecar.sidecar.carry import Carried, carried_rows
 from lcc_sidecar.sidecar.doubled import doubled_rows
 from lcc_sidecar.sidecar.index import SessionIndex
@@ -44,7 +45,6 @@ from lcc_sidecar.sidecar.requests import encode_reply
 from lcc_sidecar.sidecar.stashing import Hold, Stashing
 from lcc_sidecar.sidecar.tiers import NOTHING, Fill, Taken, Usage, fill, ladder
 from lcc_sidecar.transcript.model import Transcript
-from lcc_sidecar.transcript.tokens import token_counter
 
 Reply = dict[str, Any]
 _AGENT_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{SESSION_ID_MAX_CHARS}}}")
@@ -131,6 +131,7 @@ def _answer(
         )
         made = _by_tier(frame, window, asked, options, hold)
         seen.before, seen.after, seen.taken = made.before, made.after, made.taken
+        seen.counted = made.counted
     except msgspec.ValidationError:
         return _fell_back("bad_request", "what the client said was not understood")
     except LiveCompactionError as error:
@@ -183,6 +184,7 @@ class _Decided:
     words: str
     is_told: bool
     taken: Taken = NOTHING
+    bill: Bill | None = None
 
     @property
     def notes(self) -> dict[str, str]:
@@ -199,13 +201,16 @@ class _Decided:
         return 100 * (before - after) / before if before else 0.0
 
     @cached_property
+    def counted(self) -> Counted:
+        return counted(self.before, self.after, self.bill)
+
+    @property
     def tokens(self) -> tuple[int, int]:
-        """Return the tokens of the conversation before and after, estimated."""
-        counter = token_counter("estimate")
-        return counter.count(self.before.texts()), counter.count(self.after.texts())
+        """Return the tokens of the conversation before and after."""
+        return self.counted.before, self.counted.after
 
     def reply(self, took_s: float) -> Reply:
-        before, after = self.tokens
+        before, after, method, error = self.counted
         return {
             "ok": True,
             "outcome": "replaced",
@@ -213,9 +218,13 @@ class _Decided:
             "carry": [{"after": row.after, "text": row.text} for row in self.carried],
             "drop": self.dropped,
             **({} if self.kept_from is None else {"kept_from": self.kept_from}),
-            "receipt": receipts.replaced(before - after, took_s, self.notes.values()),
+            "receipt": receipts.replaced(
+                before - after, took_s, self.notes.values(), error_percent=error
+            ),
             "tokens_before": before,
             "tokens_after": after,
+            "token_count_method": method,
+            "billed_error_percent": error,
             "is_told": self.is_told,
         }
 
@@ -280,15 +289,17 @@ def _framed(
     check_blocks(rows, index, {*handed_back, *newest.riders})
     media = media_notes(rows, index, newest.contents, hold)
     carried = carried_rows(rows, index, newest.riders, is_turn_over=loop is None)
+    before = to_transcript(rows, message_id, asked.cwd)
     # Results of an open tool loop stay whole: they are among the newest messages, which are pinned.
     return _Decided(
-        before=to_transcript(rows, message_id, asked.cwd),
+        before=before,
         media=media,
         carried=[Carried(places[row.after], row.text) for row in carried],
         dropped=sorted(doubled),
         kept_from=places[loop[0].start] if loop else None,
         is_told=is_told(rows, index),
         words=next((row.text for row in reversed(rows) if row.is_kept and row.text), ""),
+        bill=bill_of(before, index),
     )
 
 

@@ -14,6 +14,7 @@ from lcc_sidecar.request_log.recording import Circumstances, Sizes
 from lcc_sidecar.request_log.salt import hashed
 from lcc_sidecar.sidecar import log
 from lcc_sidecar.sidecar.answers import Answers, Fate
+from lcc_sidecar.sidecar.calibrating import Counted
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.live_rows import LiveRow, to_transcript
 from lcc_sidecar.sidecar.tiers import NOTHING, Taken, billed
@@ -42,6 +43,7 @@ class Seen:
     before: Transcript | None = None
     after: Transcript | None = None
     taken: Taken = NOTHING
+    counted: Counted | None = None
 
 
 def log_answer(seen: Seen, reply: dict[str, Any], answers: Answers | None) -> None:
@@ -83,7 +85,7 @@ def _entry(seen: Seen, reply: dict[str, Any], took_s: float) -> PassEntry:
         mode=mode,
         outcome=outcome,
         total_s=took_s,
-        sizes=_sizes(before, seen.after or before),
+        sizes=_sizes(before, seen.after or before, seen.counted),
         own=_own(seen, before),
         proofs=recording.proofs_of(mode, uses_disk=bool(seen.cwd)),
         tier=seen.taken.tier if seen.taken.reports else None,
@@ -97,10 +99,12 @@ def _transcript(rows: tuple[LiveRow, ...]) -> Transcript:
     return to_transcript(rows, lambda _: None) if rows else Transcript(())
 
 
-def _sizes(before: Transcript, after: Transcript) -> Sizes:
+def _sizes(before: Transcript, after: Transcript, counted: Counted | None) -> Sizes:
     counter = token_counter("estimate")
     was, left = list(before.texts()), list(after.texts())  # each writes every call's input as JSON
     chars = sum(map(len, was)), sum(map(len, left))
+    if counted:
+        return Sizes(chars, (counted.before, counted.after), counted.method)
     return Sizes(chars, (counter.count(was), counter.count(left)), counter.method)
 
 

@@ -13,15 +13,25 @@ _WORDS = {
 }
 
 
-def replaced(tokens_freed: int, seconds: float, pointers: Iterable[str]) -> str:
-    """Return the receipt of a compaction that was answered. Tokens are an estimate, so `about`."""
+def replaced(
+    tokens_freed: int,
+    seconds: float,
+    pointers: Iterable[str],
+    *,
+    error_percent: float | None = None,
+) -> str:
+    """Return the receipt of a compaction that was answered.
+
+    Tokens are an estimate, so `about`; with an error, they are as the session is billed.
+    """
     kinds = Counter(map(notes.way_back, pointers))
     results = sum(kinds.values())
     parts = [f"{kinds[kind]} {words}" for kind, words in _WORDS.items() if kinds[kind]]
     where = parts[0].partition(" ")[2] if len(parts) == 1 else ", ".join(parts)
+    bar = f"; as billed, held-out requests within {error_percent} %" if error_percent else ""
     return (
         f"about {_short(tokens_freed)} tokens freed in {seconds * 1000:.0f} ms, every word "
-        f"kept; {results} {'result' if results == 1 else 'results'} one read away ({where})"
+        f"kept; {results} {'result' if results == 1 else 'results'} one read away ({where}){bar}"
     )
 
 

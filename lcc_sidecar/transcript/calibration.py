@@ -9,11 +9,13 @@ the client puts in leave no trace in the file.
 """
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from lcc_sidecar.limits import BILLED_LINES_MAX, BILLED_STEPS_LEAST, BILLED_STEPS_MAX
+from lcc_sidecar.transcript.characters import weighed
+from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.transcript.steps import Measure, Sizes, Step, Walk, walk
 from lcc_sidecar.transcript.tokens import TokenCounter
 
@@ -30,7 +32,7 @@ class Weights(NamedTuple):
 
 
 # Where a fit begins: medians of the published sessions.
-_BY_CHARACTERS = Weights(0.36, 0.33, 0.2, 45.0, 8.0, 20.0)
+_BY_CHARACTERS = Weights(1.04, 0.91, 0.2, 41.0, 8.5, 16.0)
 _BY_TOKENS = Weights(1.13, 1.10, 0.2, 45.0, 8.0, 20.0)
 _ROUNDS = 15  # of reweighting; the weights stand still after some ten
 _PULL = 1.0  # towards the usual weights: as much as one step that is wholly wrong
@@ -57,6 +59,19 @@ class Calibration:
         """Return what the next request would be billed for as the session stands."""
         return round(self.billed + self.since)
 
+    def size(self, transcript: Transcript) -> float:
+        """Return the tokens of a conversation without the steps' own, by kinds of characters.
+
+        Of thinking, only what a file's signatures say is billed: it is not in here.
+        """
+        results = weighed(result.text for _, result in transcript.results())
+        calls = [call for _, call in transcript.calls()]
+        words = weighed(message.text for message in transcript.messages)
+        inputs = weighed(call.input_json() for call in calls)
+        values = sum(len(call.input) for call in calls)
+        row = (results, words + inputs, 0.0, len(calls), values, 0.0)
+        return sum(weight * size for weight, size in zip(self.weights, row, strict=True))
+
     def freed(self, results: float, calls: int) -> float:
         """Return the tokens of so much less text in results, and so many calls less."""
         return self.weights.results * results + self.weights.calls * calls
@@ -65,7 +80,7 @@ class Calibration:
 def calibrate(lines: Sequence[bytes], counter: TokenCounter) -> Calibration | None:
     """Return the calibration of a session file's lines; None if they say too little.
 
-    Texts are measured as the counter counts: exactly, or by their characters.
+    Texts are measured as the counter counts: exactly, or by kinds of characters.
     """
     walked = walk(lines[-BILLED_LINES_MAX:], measure_of(counter))
     told = [step for step in walked.steps if step.is_told][-BILLED_STEPS_MAX:]
@@ -83,8 +98,8 @@ def calibrate(lines: Sequence[bytes], counter: TokenCounter) -> Calibration | No
 
 
 def measure_of(counter: TokenCounter) -> Measure:
-    """Return how texts are measured: as a real vocabulary counts them, else by characters."""
-    return counter.count if counter.encoding is not None else _characters
+    """Return how texts are measured: as a real vocabulary counts, else by kinds of characters."""
+    return counter.count if counter.encoding is not None else weighed
 
 
 def usual_weights(counter: TokenCounter) -> Weights:
@@ -153,7 +168,3 @@ def _held_out(told: Sequence[Step], usual: Weights) -> float | None:
 def _since(walked: Walk, weights: Weights) -> float:
     """Return the tokens of what came after the newest request; the next is yet to come."""
     return predicted(walked.since, weights) - weights.step
-
-
-def _characters(texts: Iterable[str]) -> int:
-    return sum(map(len, texts))

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-Measure = Callable[[Iterable[str]], float]  # of texts: their characters, or tokens of some kind
+Measure = Callable[[Iterable[str]], float]  # of texts: tokens of some kind
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ import base64
 from pathlib import Path
 from typing import Any
 
+from lcc_sidecar.sidecar.calibrating import calibrate_anew
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.live import answer
 from tests.build import Session, tool_use
@@ -51,16 +52,19 @@ class Conversation(Session):
         spoken = (row for row in self.rows if row["type"] in ("user", "assistant"))
         return [_slim(row) for row in spoken if not row.get("isMeta")]
 
-    def ask(self, file_without: str = "", **fields: Any):
+    def ask(self, file_without: str = "", *, is_calibrated: bool = False, **fields: Any):
         """Return the reply to a compaction of the whole conversation.
 
-        The file lacks the row with the uuid `file_without`.
+        The file lacks the row with the uuid `file_without`. `is_calibrated`: the sidecar has had
+        the time to look at the bill.
         """
         lines = self.data().splitlines(keepends=True)
         missing = f'"uuid":"{file_without}"'.encode()
         self.path.write_bytes(b"".join(line for line in lines if missing not in line))
         index = SessionIndex("s1", self.path)
         index.update()
+        if is_calibrated:
+            calibrate_anew(index)
         request = {
             "session_id": "s1", "transcript_path": str(self.path), "cwd": str(self.folder),
             "trigger": "manual", "options": {}, "rows": self.live(),

@@ -6,6 +6,7 @@ import pytest
 from lcc_sidecar.compaction import compact
 from lcc_sidecar.options import Options, calibrated
 from lcc_sidecar.transcript.calibration import calibrate, measure_of
+from lcc_sidecar.transcript.characters import weighed
 from lcc_sidecar.transcript.files import parse_document
 from lcc_sidecar.transcript.steps import walk
 from lcc_sidecar.transcript.tokens import token_counter
@@ -18,9 +19,9 @@ SYSTEM = 18_000  # what a bill has from the start: system prompt and tools
 class BilledSession(Session):
     """A session billed by known weights, so that a fit can be held against them."""
 
-    def __init__(self, per_char: float = 0.4, per_call: float = 60.0):
+    def __init__(self, per_size: float = 1.0, per_call: float = 60.0):
         super().__init__()
-        self.per_char, self.per_call = per_char, per_call
+        self.per_size, self.per_call = per_size, per_call
         self.tokens = float(SYSTEM)
 
     def turn(self, name: str, text: str, *, hidden: int = 0, **fields) -> None:
@@ -28,8 +29,8 @@ class BilledSession(Session):
         arguments = {"command": f"make {name}"}
         self.bill(tool_use(name, "Bash", **arguments), **fields)
         self.returns(name, text, **fields)
-        inputs = len(f'{{"command":"make {name}"}}')
-        self.tokens += self.per_char * (len(text) + inputs) + self.per_call + hidden
+        size = weighed([text, f'{{"command":"make {name}"}}'])
+        self.tokens += self.per_size * size + self.per_call + hidden
 
     def bill(self, *blocks, **fields) -> None:
         fresh = round(self.tokens)
@@ -41,23 +42,28 @@ class BilledSession(Session):
         return self.data().split(b"\n")
 
 
+def listing(length: int) -> str:
+    """Return a text of the kinds that a tool returns: words, marks, digits, line ends."""
+    return ("src/app.py:120:    return total + 4096\n" * (length // 30 + 1))[:length]
+
+
 def billed_session(turns=40, seed=1, **weights) -> BilledSession:
     draw = random.Random(seed)
     made = BilledSession(**weights)
     made.says("please fix it")
     for n in range(turns):
-        made.turn(f"t{n}", "x" * draw.randrange(50, 6000))
+        made.turn(f"t{n}", listing(draw.randrange(50, 6000)))
     return made
 
 
-@pytest.mark.parametrize("per_char", [0.25, 0.4, 0.6])
-def test_the_weights_are_those_that_the_session_was_billed_by(per_char):
-    made = billed_session(per_char=per_char)
+@pytest.mark.parametrize("per_size", [0.7, 1.0, 1.6])
+def test_the_weights_are_those_that_the_session_was_billed_by(per_size):
+    made = billed_session(per_size=per_size)
 
     found = calibrate(made.lines(), BY_CHARACTERS)
 
     assert found is not None
-    assert found.weights.results == pytest.approx(per_char, rel=0.02)
+    assert found.weights.results == pytest.approx(per_size, rel=0.02)
     assert found.error is not None
     assert found.error < 0.03
 
@@ -70,7 +76,7 @@ def test_reminders_that_leave_no_trace_do_not_bend_the_weights():
     found = calibrate(made.lines(), BY_CHARACTERS)
 
     assert found is not None
-    assert found.weights.results == pytest.approx(0.4, rel=0.03)
+    assert found.weights.results == pytest.approx(1.0, rel=0.03)
 
 
 def test_what_came_after_the_newest_request_counts_as_well():
@@ -150,10 +156,13 @@ def test_the_report_says_what_is_billed_before_and_after_with_its_error():
     done = compact(document.transcript, calibrated(Options(), document))
 
     report = done.report
-    chars = report["chars_before"] - report["chars_after"]
+    went = [
+        weighed(result.text for _, result in side.results())
+        for side in (document.transcript, done.transcript)
+    ]
     freed = report["billed_equivalent_before"] - report["billed_equivalent_after"]
-    assert chars > 5000
-    assert freed == pytest.approx(0.4 * chars, rel=0.03)
+    assert went[0] - went[1] > 1000
+    assert freed == pytest.approx(went[0] - went[1], rel=0.03)
     assert report["billed_equivalent_before"] > SYSTEM
     assert 0 <= report["billed_error_percent"] < 3
 

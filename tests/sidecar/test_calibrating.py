@@ -1,0 +1,135 @@
+"""Live compactions count tokens as the session is billed, once the sidecar has seen its bill."""
+
+import json
+import random
+import time
+
+import pytest
+
+from lcc_sidecar.request_log import log, marker
+from lcc_sidecar.sidecar import calibrating
+from lcc_sidecar.sidecar.calibrating import FITTED, Bill, calibrate_anew, counted
+from lcc_sidecar.sidecar.index import SessionIndex
+from lcc_sidecar.sidecar.indexer import Indexer
+from lcc_sidecar.transcript.calibration import Calibration, Weights
+from lcc_sidecar.transcript.characters import weighed
+from lcc_sidecar.transcript.model import Message, Transcript
+from tests.build import tool_use
+from tests.sidecar.conversations import BIG
+from tests.sidecar.worlds import wait_until
+
+BILLED = 1.7  # tokens of what weighs one: well off what sessions usually have
+
+
+def note_for(path):
+    return f"[removed: re-read {path} to recover; content verified on disk at compaction time]"
+
+
+def bill(talk, turns=20):
+    """Have the conversation go on, with what each of its requests is billed for."""
+    draw = random.Random(2)
+    tokens = 20_000.0
+    for n in range(turns):
+        talk.replies(tool_use(f"b{n}", "Bash", command="make"))
+        talk.rows[-1]["message"]["usage"] = {"input_tokens": round(tokens)}
+        text = f"step {n}: {draw.random()}\n" * draw.randrange(10, 200)
+        talk.returns(f"b{n}", text)
+        tokens += BILLED * weighed([text]) + 60
+    talk.chat(4)
+
+
+def test_tokens_are_those_of_the_bill_and_say_so(talk):
+    bill(talk)
+
+    cold, warm = talk.ask(), talk.ask(is_calibrated=True)
+
+    assert warm["notes"] == cold["notes"] == {"toolu_big": note_for(talk.big)}
+    shown = "".join(f"{n}\t{line}\n" for n, line in enumerate(BIG.splitlines(), 1))
+    freed = BILLED * (weighed([shown]) - weighed([note_for(talk.big)]))
+    assert warm["tokens_before"] - warm["tokens_after"] == pytest.approx(freed, rel=0.03)
+    assert cold["tokens_before"] - cold["tokens_after"] < 0.8 * freed
+    assert warm["token_count_method"] == FITTED
+    assert 0 <= warm["billed_error_percent"] < 5
+    error = warm["billed_error_percent"]
+    assert warm["receipt"].endswith(f"; as billed, held-out requests within {error} %")
+
+
+def test_the_request_log_has_the_same_tokens_and_how_they_were_counted(talk):
+    bill(talk)
+    marker.turn_on()
+
+    reply = talk.ask(is_calibrated=True)
+
+    (line,) = map(json.loads, log.lines())
+    assert line["token_count_method"] == "fitted"
+    assert line["tokens_before"] == reply["tokens_before"]
+    assert line["tokens_after"] == reply["tokens_after"]
+
+
+def test_a_cold_session_has_the_labelled_estimate(talk):
+    bill(talk)
+
+    reply = talk.ask()
+
+    assert reply["token_count_method"].startswith("estimate: ")
+    assert reply["billed_error_percent"] is None
+    assert "as billed" not in reply["receipt"]
+
+
+def test_a_session_that_says_too_little_has_the_labelled_estimate(talk):
+    bill(talk, turns=3)
+
+    assert talk.ask(is_calibrated=True)["token_count_method"].startswith("estimate: ")
+
+
+def test_the_indexer_calibrates_a_session_once_its_file_is_quiet(talk):
+    bill(talk)
+    talk.path.write_bytes(talk.data())
+    index = SessionIndex("s1", talk.path)
+    indexer = Indexer(lambda _: None)
+
+    indexer.nudge(index)
+    wait_until(lambda: index.calibration is not None)
+
+    first = index.calibration
+    assert first.weights.results == pytest.approx(BILLED, rel=0.03)
+    time.sleep(2.2)  # two more looks at a file that has not grown
+    assert index.calibration is first
+
+
+def test_a_file_that_was_replaced_says_nothing_of_the_new_one(talk):
+    bill(talk)
+    talk.path.write_bytes(talk.data())
+    index = SessionIndex("s1", talk.path)
+    index.update()
+    calibrate_anew(index)
+    assert index.calibration is not None
+
+    talk.path.write_bytes(b'{"type":"user","uuid":"u"}\n')
+    index.update()
+
+    assert index.calibration is None
+
+
+def test_only_the_newest_part_of_a_long_file_is_read(talk, monkeypatch):
+    bill(talk)
+    talk.path.write_bytes(talk.data())
+    index = SessionIndex("s1", talk.path)
+    index.update()
+    calibrate_anew(index)
+    every = index.calibration.steps
+    monkeypatch.setattr(calibrating, "CALIBRATED_BYTES_MAX", 3 * talk.path.stat().st_size // 4)
+
+    calibrate_anew(index)
+
+    assert 6 <= index.calibration.steps < every
+
+
+def test_nothing_replaced_is_nothing_freed():
+    words = Transcript((Message(role="user", text="hello there"),))
+    known = Calibration(Weights(2.0, 3.0, 0.2, 45.0, 8.0, 20.0), 100, 0.0, 9, None)
+
+    found = counted(words, words, Bill(known, known.size(words)))
+
+    assert found.before == found.after == round(3.0 * weighed(["hello there"]))
+    assert found.error_percent is None
