@@ -28,7 +28,7 @@ def replaced(
     results = sum(kinds.values())
     parts = [f"{kinds[kind]} {words}" for kind, words in _WORDS.items() if kinds[kind]]
     where = parts[0].partition(" ")[2] if len(parts) == 1 else ", ".join(parts)
-    bar = f"; as billed, held-out requests within {error_percent} %" if error_percent else ""
+    bar = f"; as billed, median error {error_percent} %" if error_percent else ""
     return (
         f"about {_short(tokens_freed)} tokens freed in {seconds * 1000:.0f} ms, every word "
         f"kept; {results} {'result' if results == 1 else 'results'} one read away ({where}){bar}"

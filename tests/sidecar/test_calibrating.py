@@ -51,7 +51,7 @@ def test_tokens_are_those_of_the_bill_and_say_so(talk):
     assert warm["token_count_method"] == FITTED
     assert 0 <= warm["billed_error_percent"] < 5
     error = warm["billed_error_percent"]
-    assert warm["receipt"].endswith(f"; as billed, held-out requests within {error} %")
+    assert warm["receipt"].endswith(f"; as billed, median error {error} %")
 
 
 def test_the_request_log_has_the_same_tokens_and_how_they_were_counted(talk):
