@@ -71,6 +71,8 @@ _HEADED = re.compile(
     rf"^(?:diff --git |\+\+\+ |--- |==> )((?:[^\s:]*/)?(?:{_NAME}(?=\s)|{_FOLDER}(?=[/\s])))",
     re.IGNORECASE | re.MULTILINE,
 )
+# The plain look for what such a line begins with comes first, as the one for _HINTS does.
+_HEADS = ("diff --git ", "+++ ", "--- ", "==> ")
 _PATH_IN = re.compile(r"(?:(?!-\d)[^\s:])*")
 _HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
 _PRIVATE_KEY = re.compile(r"-----(?:BEGIN|END) (?:[A-Z0-9]+ ){0,3}PRIVATE KEY")
@@ -89,9 +91,10 @@ def is_credential_result(call: ToolCall, text: str) -> bool:
     if "PRIVATE KEY" in text and _PRIVATE_KEY.search(text):
         return True
     is_search = _is_search(call)
-    if not ((is_search or call.tool in SHELL_TOOLS) and _has_hint(text)):
+    is_headed = (is_search or call.tool in SHELL_TOOLS) and any(head in text for head in _HEADS)
+    if not ((is_search or is_headed) and _has_hint(text)):
         return False
-    return _shows_one(text, _HEADED) or (is_search and _shows_one(text, _FOUND_IN))
+    return (is_headed and _shows_one(text, _HEADED)) or (is_search and _shows_one(text, _FOUND_IN))
 
 
 def _shows_one(text: str, pattern: re.Pattern[str]) -> bool:

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import xxhash
@@ -16,7 +17,7 @@ from lcc_sidecar.limits import STASH_BODY_MAX_BYTES, STASH_ZSTD_LEVEL
 Kind = Literal["text", "blocks"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # and no slots: its hashes are asked for often, and made once
 class Body:
     """What a result held: its text, or (`blocks`) the JSON of content that is more than text."""
 
@@ -27,7 +28,7 @@ class Body:
     def of_text(cls, text: str) -> "Body":
         return cls(text.encode("utf-8", "surrogatepass"))  # half an emoji is real (FR-051)
 
-    @property
+    @cached_property
     def id(self) -> bytes:
         """Return the SHA-256 of the bytes: 32 bytes, in hex what people and notes see."""
         return hashlib.sha256(self.data).digest()
@@ -37,7 +38,7 @@ class Body:
         """Return whether the stash takes it: any but a giant."""
         return len(self.data) <= STASH_BODY_MAX_BYTES
 
-    @property
+    @cached_property
     def xxh3(self) -> bytes:
         return xxhash.xxh3_128_digest(self.data)
 

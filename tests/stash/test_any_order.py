@@ -36,6 +36,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.database = Database(self.folder / "stash" / "stash.db")
         self.days: dict[str | None, float] = {HAND: 0.0}
         self.owed: dict[str | None, dict[str, int | None]] = {}  # ids, and the number of each
+        self.just_by_hand: set[str] = set()  # pointers younger than `days` says of those by hand
         self.numbers: dict[str, dict[str, int]] = {}  # by call, for as long as a session is there
         for session in ("a", "b", PATHLESS):  # something to lose from the start
             self.records_results(session, {0, 1, 2, 3}, 0)
@@ -77,7 +78,8 @@ class AnyOrder(RuleBasedStateMachine):
         stashed = SessionStash(self.database, session).stash(pairs)
         assert len(stashed) == len(pairs)
         if session is HAND:
-            self.days[HAND] = max(self.days[HAND], 0.0) if self.owed.get(HAND) else 0.0
+            self.days[HAND] = self.days[HAND] if self.owed.get(HAND) else 0.0
+            self.just_by_hand |= {one.id for one in stashed.values()}
         else:
             self.seen(session)
             known = self.numbers[session]
@@ -91,6 +93,8 @@ class AnyOrder(RuleBasedStateMachine):
     def time_passes(self, session: str | None, days: float) -> None:
         self.days[session] = max(days, self.days[session])
         worlds.age(self.database, session, self.days[session])
+        if session is HAND:
+            self.just_by_hand.clear()
 
     @rule(session=st.sampled_from(["a", "b"]))
     def file_disappears(self, session: str) -> None:
@@ -103,7 +107,7 @@ class AnyOrder(RuleBasedStateMachine):
         if done.bytes_after > cap:
             assert done.over_bytes == done.bytes_after - cap
             promised = {id_ for name, owed in self.owed.items() if self.owes(name) for id_ in owed}
-            assert self.all_ids() <= promised
+            assert self.all_ids() <= promised | self.just_by_hand
         for name in self.owed:
             if not self.owes(name):
                 self.owed[name] = {}
@@ -116,6 +120,8 @@ class AnyOrder(RuleBasedStateMachine):
         if number is None:
             return
         purge.purge(self.database, [number], lambda *_: None)
+        if session is HAND:
+            self.just_by_hand.clear()
         self.owed[session] = {}
         self.notice_what_is_over()
 
@@ -128,6 +134,10 @@ class AnyOrder(RuleBasedStateMachine):
                     body = objects.read(db, bytes.fromhex(id_))
                     assert body is not None
                     assert seq is None or records.holds(db, number or -1, seq, body)
+
+    @invariant()
+    def what_was_just_handed_out_is_there(self) -> None:
+        assert self.just_by_hand <= self.all_ids()
 
     @invariant()
     def numbers_are_without_a_gap(self) -> None:
