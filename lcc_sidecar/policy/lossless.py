@@ -34,11 +34,15 @@ def dedupe(
         for _, result in transcript.results()
         if result.id in paired and result.id not in unavailable and _is_comparable(result)
     ]
-    needles = {r.id for r in results if r.id in candidates and len(r.text) > notes.SHORTEST}
-    kept = _KeptTexts({_anchor(r.text) for r in results if r.id in needles})
+    anchors = {
+        result.id: _anchor(result.text)
+        for result in results
+        if result.id in candidates and len(result.text) > notes.SHORTEST
+    }
+    kept = _KeptTexts(frozenset(anchors.values()))
     found: dict[str, Decision] = {}
     for result in reversed(results):
-        decision = kept.find(result) if result.id in needles else None
+        decision = kept.find(result, anchors[result.id]) if result.id in anchors else None
         if decision is not None:
             found[result.id] = decision
         elif result.id not in leaving:
@@ -49,7 +53,7 @@ def dedupe(
 class _KeptTexts:
     """The results kept so far, later ones first, found by their whole text or by an anchor line."""
 
-    def __init__(self, anchors: set[str]) -> None:
+    def __init__(self, anchors: frozenset[str]) -> None:
         self._anchors = anchors
         self._by_text: dict[tuple[bool, str], str] = {}
         self._by_anchor: dict[tuple[bool, str], deque[tuple[ToolResult, int, int]]] = defaultdict(
@@ -68,13 +72,15 @@ class _KeptTexts:
                 self._by_anchor[result.is_error, line].append((result, at, number))
             at += len(line) + 1
 
-    def find(self, result: ToolResult) -> Decision | None:
-        """Return the decision that a kept text allows for an earlier result, the nearest first."""
+    def find(self, result: ToolResult, anchor: str) -> Decision | None:
+        """Return the decision that a kept text allows for an earlier result, the nearest first.
+
+        `anchor` is one of the result's lines.
+        """
         same = self._by_text.get((result.is_error, comparable(result.text)))
         if same is not None:
             note = notes.identical(same)
             return _decision(result, note, "identical_output_kept_later", same)
-        anchor = _anchor(result.text)
         offset = ("\n" + result.text + "\n").index("\n" + anchor + "\n")
         above = result.text.count("\n", 0, offset)
         for target, at, number in reversed(self._by_anchor.get((result.is_error, anchor), ())):

@@ -3,6 +3,7 @@
 import os.path
 import re
 from dataclasses import dataclass
+from itertools import repeat
 
 from lcc_sidecar.policy.codex_header import without_header
 from lcc_sidecar.policy.readonly_commands import plain_words
@@ -153,9 +154,10 @@ def _numbered(text: str) -> Shown | None:
     head = _NUMBERED.match(text)
     if not head or (first := int(head[1])) < 1:
         return None
-    rows = [row.partition(head[2]) for row in text.split("\n")]
+    mark, rows = head[2], text.split("\n")
     last = first + len(rows) - 1
-    numbers = [number.lstrip(" ") for number, mark, _ in rows if mark]
-    if numbers != [str(number) for number in range(first, last + 1)]:
+    numbers = map(f"%d{mark}".__mod__, range(first, last + 1))
+    if not all(map(str.startswith, map(str.lstrip, rows, repeat(" ")), numbers)):
         return None
-    return Shown("\n".join([body for _, _, body in rows]), first, last, is_numbered=True)
+    body = "\n".join([row.partition(mark)[2] for row in rows])
+    return Shown(body, first, last, is_numbered=True)

@@ -65,20 +65,17 @@ class SessionStash:
     def read_back(self, bodies: Iterable[Body]) -> set[bytes]:
         """Return the ids of the bodies that the file really holds; damaged ones are mended."""
         wanted = {body.id: body for body in bodies}
-        held = {key for key in wanted if self._holds(key)}
+        held = self._held(wanted)
         bad = wanted.keys() - held
         if not bad:
             return held
         with self._database.writing() as db:
             objects.mend(db, [wanted[key] for key in bad])
-        return held | {key for key in bad if self._holds(key)}
+        return held | self._held(bad)
 
-    def _holds(self, object_id: bytes) -> bool:
+    def _held(self, ids: Iterable[bytes]) -> set[bytes]:
         with self._database.reading() as db:
-            try:
-                return objects.read(db, object_id) is not None
-            except StashError:
-                return False
+            return {object_id for object_id in ids if _is_whole(db, object_id)}
 
     def _write(
         self, db: sqlite3.Connection, pairs: Sequence[Pair], bodies: Mapping[str, Body]
@@ -117,6 +114,13 @@ class SessionStash:
             "ON CONFLICT DO UPDATE SET pointed_at = ?3",
             (session, objects.put(db, body), time.time()),
         )
+
+
+def _is_whole(db: sqlite3.Connection, object_id: bytes) -> bool:
+    try:
+        return objects.read(db, object_id) is not None
+    except StashError:
+        return False
 
 
 def _can_go(db: sqlite3.Connection, body: Body) -> bool:

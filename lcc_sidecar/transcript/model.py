@@ -105,6 +105,8 @@ class Transcript:
 
     def with_notes(self, notes: Mapping[str, str]) -> "Transcript":
         """Return this transcript with the texts of the results named in `notes` replaced."""
+        if not notes:
+            return self
         return self._of(_noted(message, notes) for message in self.messages)
 
     def without(self, ids: Collection[str]) -> "Transcript":
@@ -175,5 +177,8 @@ def _join(first: Message, second: Message) -> Message:
 def _noted(message: Message, notes: Mapping[str, str]) -> Message:
     if not any(result.id in notes for result in message.results):
         return message
-    results = (replace(r, text=notes[r.id]) if r.id in notes else r for r in message.results)
+    results = (
+        ToolResult(r.id, notes[r.id], r.is_error, r.media) if r.id in notes else r
+        for r in message.results
+    )
     return replace(message, results=tuple(results))

@@ -9,6 +9,7 @@ the policy. Source: first specification, "recoverable".
 import os.path
 import re
 import shlex
+from itertools import repeat
 
 from lcc_sidecar.limits import COMMAND_MAX_CHARS
 from lcc_sidecar.transcript.model import ToolCall, ToolResult, Transcript
@@ -93,7 +94,7 @@ class OwnPointers:
 
 def _is_own_file(call: ToolCall, old: ToolResult, note: str) -> bool:
     found = _RE_READ.fullmatch(note)
-    read = _read_of(call)
+    read = _read_of(call) if found else None
     if not found or not read or old.is_error or not os.path.isabs(found["path"]):
         return False
     path, first = read
@@ -141,10 +142,10 @@ def _numbers(text: str) -> tuple[int, int] | None:
     if not found or int(found[1]) < 1:
         return None
     first, mark, rows = int(found[1]), found[2], text.split("\n")
-    in_turn = all(
-        row.lstrip(" ").startswith(f"{number}{mark}") for number, row in enumerate(rows, first)
-    )
-    return (first, first + len(rows) - 1) if in_turn else None
+    last = first + len(rows) - 1
+    expected = map(f"%d{mark}".__mod__, range(first, last + 1))
+    in_turn = all(map(str.startswith, map(str.lstrip, rows, repeat(" ")), expected))
+    return (first, last) if in_turn else None
 
 
 def _is_own_command(call: ToolCall, note: str) -> bool:
