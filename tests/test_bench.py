@@ -1,6 +1,8 @@
+import contextlib
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -139,6 +141,26 @@ def test_a_made_up_session_is_measured_beside_reading_its_file(tmp_path: Path):
     assert done.exit_code == 0, done.output
     assert "From 60 to 120 calls a pass grows with the power" in done.output
     assert "| 120 |" in done.output
+
+
+def _sidecars_of_a_bench() -> list[Path]:
+    mark = f"LCC_SIDECAR_HOME={tempfile.gettempdir()}/lcc-bench-".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            found += [path] if mark in path.read_bytes() else []
+    return found
+
+
+def test_what_hooks_cost_is_measured_with_a_sidecar_that_is_gone_afterwards(tmp_path: Path):
+    figures, page = tmp_path / "near.json", tmp_path / "page.md"
+    done = CliRunner().invoke(lcc, ["bench", "--near", "--json", figures, "--report", page])
+
+    assert done.exit_code == 0, done.output
+    near = json.loads(figures.read_bytes())["near"]
+    assert 0 < near["empty"] < min(near["stop"], near["statusline"])
+    assert f"| the status line | {near['statusline']:.1f} |" in page.read_text()
+    assert _sidecars_of_a_bench() == []
 
 
 def test_a_run_without_anything_to_measure_is_refused(tmp_path: Path):

@@ -9,6 +9,7 @@ from lcc_sidecar import __version__
 from lcc_sidecar.bench import tables
 from lcc_sidecar.bench.billing import at
 from lcc_sidecar.bench.growth import Grown, growth_table
+from lcc_sidecar.bench.near import Near, near_table
 from lcc_sidecar.bench.peer import PACKAGE, VERSION
 from lcc_sidecar.bench.sessions import REPEATS, Session
 from lcc_sidecar.limits import BENCH_ELIDE_SHARE
@@ -23,6 +24,7 @@ class Run:
     sources: Mapping[str, str] = field(default_factory=dict)
     jobs: int = 1
     grown: Sequence[Grown] = ()
+    near: Near | None = None
     has_peer: bool = False
 
     @property
@@ -40,6 +42,8 @@ def markdown(run: Run) -> str:
         parts += [tables.reasons(run.sessions, mode) for mode in ("recoverable", "stashed")]
     if run.grown:
         parts.append(growth_table(run.grown))
+    if run.near:
+        parts.append(near_table(run.near))
     if run.sessions:
         parts.append(tables.by_session(run.sessions, run.sources))
     parts.append(_not_measured(run))
@@ -118,5 +122,7 @@ def _not_measured(run: Run) -> str:
         missing.append("peers side by side")
     if not run.grown:
         missing.append("growth with a session's length")
+    if not run.near:
+        missing.append("what a hook costs")
     words = ", ".join(missing)
     return f"## What was not measured\n\n{words[0].upper()}{words[1:]}.\n"

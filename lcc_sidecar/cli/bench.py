@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lcc_sidecar.bench.growth import Grown, grow, growth_words, is_too_slow
+from lcc_sidecar.bench.near import measure_near
 from lcc_sidecar.bench.page import Run, markdown
 from lcc_sidecar.bench.peer import PACKAGE, peer_python
 from lcc_sidecar.bench.plot import check_plot, draw
@@ -49,6 +50,7 @@ _FILE = click.Path(dir_okay=False)
     multiple=True,
     help="Measure a made-up session of so many calls; again for each length.",
 )
+@click.option("--near", is_flag=True, help="Measure what a hook and the status line cost.")
 @click.option("--json", "json_file", type=_FILE, help="Write the figures here.")
 @click.option("--plot", type=_FILE, help="Draw them here (.png or .svg).")
 @click.option("--report", type=_FILE, help="Write the page here.")
@@ -59,6 +61,7 @@ def bench(  # noqa: PLR0913 - one parameter an option
     jobs: int,
     against: str | None,
     synthetic: tuple[int, ...],
+    near: bool,
     json_file: str | None,
     plot: str | None,
     report: str | None,
@@ -68,8 +71,8 @@ def bench(  # noqa: PLR0913 - one parameter an option
     The workspaces are rebuilt from the sessions in temporary folders. Exits 1 if a pointer does not
     lead back or a contract is broken.
     """
-    if folder is None and not synthetic:
-        raise UsageError("nothing to measure: name a folder of sessions, or --synthetic N")
+    if not (folder or synthetic or near):
+        raise UsageError("nothing to measure: name a folder of sessions, --synthetic N or --near")
     paths = session_files(folder) if folder else []
     if folder and not paths:
         raise UsageError(f"{folder} holds no session file (*.jsonl)")
@@ -78,11 +81,12 @@ def bench(  # noqa: PLR0913 - one parameter an option
     peer = peer_python() if against else None
     sessions = _sessions(paths, Bench(folder, peer), jobs) if folder else []
     run = Run(
-        command=_command(index, against, synthetic, jobs, has_folder=folder is not None),
+        command=_command(index, against, synthetic, jobs, has_folder=folder is not None, near=near),
         sessions=sessions,
         sources=_sources(index),
         jobs=min(jobs, len(paths)),
         grown=_grown(synthetic, peer),
+        near=measure_near() if near else None,
         has_peer=peer is not None,
     )
     _tell(run, report)
@@ -131,6 +135,11 @@ def _tell(run: Run, report: str | None) -> None:
             console.print(Text(f"! not read: {plain(session.name)}: {plain(session.error)}", "red"))
     for line in growth_words(run.grown):
         console.print(line)
+    if run.near:
+        console.print(
+            f"with the sidecar up, the Stop hook takes {run.near.stop:.1f} ms, the status line "
+            f"{run.near.statusline:.1f} ms, an empty program {run.near.empty:.1f} ms"
+        )
 
 
 def _table(run: Run) -> object:
@@ -151,13 +160,14 @@ def _table(run: Run) -> object:
     return found
 
 
-def _command(
+def _command(  # noqa: PLR0913 - as above
     index: str | None,
     against: str | None,
     synthetic: Sequence[int],
     jobs: int,
     *,
     has_folder: bool,
+    near: bool,
 ) -> str:
     """Return the command that makes this page again; folders and files go by what they are."""
     words = ["lcc", "bench"]
@@ -166,6 +176,7 @@ def _command(
     words += ["--jobs", str(jobs)] if has_folder and jobs != cores() else []
     words += ["--against", against] if against else []
     words += [word for calls in synthetic for word in ("--synthetic", str(calls))]
+    words += ["--near"] if near else []
     return shlex.join(words)
 
 
