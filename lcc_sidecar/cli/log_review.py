@@ -91,9 +91,7 @@ def _figures(review: Review) -> Iterator[Text]:
     )
     if live:
         avoided = f"{percent(summaries.avoided, live)} of summaries"
-        yield _figure(
-            "avoided", avoided, f"{summaries.avoided:,} of {counted(live, 'live compaction')}"
-        )
+        yield _figure("avoided", avoided, words.avoided(summaries))
     if latency.passes:
         more = f"half of them; p90 {told_ms(latency.p90)}, p99 {told_ms(latency.p99)}"
         yield _figure("a pass", told_ms(latency.p50), f"{more}, slowest {told_ms(review.slowest)}")

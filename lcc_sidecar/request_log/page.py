@@ -87,7 +87,7 @@ def _figures(review: Review) -> str:
         (
             "Summaries avoided",
             percent(summaries.avoided, live) if live else "-",
-            f"{summaries.avoided:,} of {counted(live, 'live compaction')}",
+            words.avoided(summaries),
         ),
         (
             "A pass takes",

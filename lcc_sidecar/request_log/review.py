@@ -20,7 +20,7 @@ from lcc_sidecar.limits import (
 )
 from lcc_sidecar.request_log import histogram
 from lcc_sidecar.request_log.histogram import Histogram
-from lcc_sidecar.request_log.line import CHANGED, LIVE
+from lcc_sidecar.request_log.line import CHANGED, LIVE, UNSETTLED
 from lcc_sidecar.request_log.reading import Range, log_files, ranges, read
 from lcc_sidecar.request_log.tally import GONE, OTHER, STAGES, Tally
 
@@ -38,10 +38,14 @@ class Day(Struct, frozen=True):
 
 
 class Summaries(Struct, frozen=True):
-    """How often the client's own summary was avoided in live sessions, or ran, and why it ran."""
+    """How often the client's own summary was avoided in live sessions, or ran, and why it ran.
+
+    `unsettled` are compactions that came to nothing, as far as is known without a summary either.
+    """
 
     avoided: int
     ran: int
+    unsettled: int
     why: dict[str, int]
 
 
@@ -226,9 +230,11 @@ def _told(tally: Tally) -> Review:
 
 def _summaries(tally: Tally) -> Summaries:
     live = [(key[3], row[0]) for key, row in tally.groups.items() if key[0] in LIVE]
-    why = _counted((outcome, count) for outcome, count in live if outcome not in CHANGED)
-    avoided = sum(count for outcome, count in live if outcome in CHANGED)
-    return Summaries(avoided, sum(why.values()), why)
+    told = [(outcome, count) for outcome, count in live if outcome not in UNSETTLED]
+    why = _counted((outcome, count) for outcome, count in told if outcome not in CHANGED)
+    avoided = sum(count for outcome, count in told if outcome in CHANGED)
+    unsettled = sum(count for outcome, count in live if outcome in UNSETTLED)
+    return Summaries(avoided, sum(why.values()), unsettled, why)
 
 
 def _latency(times: Histogram, slowest: float) -> Latency:

@@ -4,11 +4,10 @@ from datetime import date, timedelta
 
 from lcc_sidecar.explain import STAYED, WENT
 from lcc_sidecar.limits import REVIEW_BARS_MAX
-from lcc_sidecar.request_log.review import Day, Review
+from lcc_sidecar.request_log.review import Day, Review, Summaries
 
 OUTCOMES = {
     "fell_back: not_taken": "the answer was not taken",
-    "fell_back: not_told": "whether the answer stood was not told",
     "too_little": "too little could go",
     "nothing_to_prune": "nothing could go",
 }
@@ -40,6 +39,13 @@ def why_ran(outcome: str) -> str:
     if kind == REFUSED:
         return f"refused: {rest}"
     return plain(outcome).replace("_", " ")
+
+
+def avoided(summaries: Summaries) -> str:
+    """Return out of how many live compactions a summary was avoided."""
+    live = counted(summaries.avoided + summaries.ran, "live compaction")
+    told = f"; {summaries.unsettled:,} more came to nothing" if summaries.unsettled else ""
+    return f"{summaries.avoided:,} of {live}{told}"
 
 
 def percent(part: float, whole: float) -> str:

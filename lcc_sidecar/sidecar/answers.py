@@ -1,8 +1,8 @@
 """Answers to live compactions of which it is not known yet whether they stand.
 
 An answer may be lost, or passed over by whoever pressed Esc. The client's SessionStart of kind
-`compact` says that it stands; a summary, or the session's end, that it does not. Where neither was
-heard, the rows of the next compaction tell. Safe to use from any thread.
+`compact` says that it stands; its PreCompact, or the session's end, that it does not. Where none of
+them was heard, the rows of the next compaction tell. Safe to use from any thread.
 """
 
 import threading
@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from lcc_sidecar.limits import SESSIONS_MAX
 from lcc_sidecar.sidecar.live_rows import LiveRow
 
-Fate = Literal["stands", "not_taken", "not_told"]  # the last: nobody will ever say
+# `not_taken`: a summary runs after all. `cancelled`: nothing does. `not_told`: nobody says.
+Fate = Literal["stands", "not_taken", "cancelled", "not_told"]
 Settle = Callable[[Fate], None]
 
 
@@ -52,7 +53,7 @@ class Answers:
         if answer is not None:
             results = (result for row in rows for result in row.results)
             is_there = any(answer.notes.get(result.id) == result.text for result in results)
-            self.settle(session_id, "stands" if is_there else "not_taken")
+            self.settle(session_id, "stands" if is_there else "cancelled")
 
     def close(self) -> None:
         """Leave: whatever is still out, somebody else will hear of, or nobody."""

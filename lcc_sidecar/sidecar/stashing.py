@@ -19,7 +19,7 @@ from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.sidecar import log
 from lcc_sidecar.sidecar.after import after_pointers, after_summary
-from lcc_sidecar.sidecar.answers import Answers
+from lcc_sidecar.sidecar.answers import Answers, Fate
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.requests import HookInput
 from lcc_sidecar.stash import journal
@@ -110,13 +110,13 @@ class Stashing:
 
     def see_before_summary(self, session: SessionIndex) -> None:
         """Write down what can be in the time that a hook has; the rest follows behind it."""
-        self.give_up(session.session_id)
+        self.give_up(session.session_id, "not_taken")
         self.see(session, time.monotonic() + SEE_SECONDS)
 
-    def give_up(self, session_id: str) -> None:
-        """Forget an answer that does not stand: a summary runs, or the session is over."""
+    def give_up(self, session_id: str, fate: Fate = "cancelled") -> None:
+        """Forget an answer that does not stand: the session is over, or a summary runs."""
         self._pointers.pop(session_id, None)
-        self.answers.settle(session_id, "not_taken")
+        self.answers.settle(session_id, fate)
 
     def answered(self, session_id: str, reply: dict[str, Any]) -> None:
         """Remember how many pointers of an answer to a compaction the model has to be told of."""

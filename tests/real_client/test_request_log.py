@@ -104,5 +104,5 @@ def test_a_person_who_presses_escape_took_no_answer_and_the_next_one_stands(
             terminal.until("● lcc-sidecar: about")
             terminal.type("AFTER")
             terminal.until("● SAID-4.")
-        assert outcomes() == ["fell_back: not_taken", "replaced"]
+        assert outcomes() == ["fell_back: cancelled", "replaced"]
         assert "to recover" in results(world.request_of("AFTER"))[read["id"]]

@@ -203,7 +203,7 @@ def test_an_answer_is_no_line_before_it_stands_and_has_the_time_of_its_pass_then
     assert line["chars_before"] > line["chars_after"]
 
 
-@pytest.mark.parametrize("fate", ["not_taken", "not_told"])
+@pytest.mark.parametrize("fate", ["not_taken", "cancelled", "not_told"])
 def test_an_answer_that_came_to_nothing_freed_nothing(talk, stashing, logged, fate):
     talk.compact(stashing, fate)
 
@@ -223,7 +223,7 @@ def test_the_next_compaction_tells_by_its_rows_whether_the_answer_before_stood(
     talk.put_in_place(reply["notes"])
     talk.compact(stashing, fate=None)
 
-    assert [line["outcome"] for line in logged()] == ["fell_back: not_taken", "replaced"]
+    assert [line["outcome"] for line in logged()] == ["fell_back: cancelled", "replaced"]
 
 
 def test_a_stash_that_cannot_be_used_changes_nothing_of_that(talk, stashing, logged):
@@ -267,7 +267,7 @@ def test_a_subagents_answer_counts_as_standing(talk, stashing, logged):
 ENDS = {
     "a compaction is announced": ("session_start", {"source": "compact"}, "replaced"),
     "a summary begins": ("pre_compact", {"trigger": "manual"}, "fell_back: not_taken"),
-    "the session ends": ("session_end", {"reason": "exit"}, "fell_back: not_taken"),
+    "the session ends": ("session_end", {"reason": "exit"}, "fell_back: cancelled"),
 }
 
 
@@ -336,7 +336,7 @@ def test_a_sidecar_logs_from_when_it_is_turned_on_until_it_is_turned_off(world, 
     compact()
     announce(world, talk)
     assert [line["outcome"] for line in map(json.loads, log.lines())] == [
-        "fell_back: not_taken", "replaced"
+        "fell_back: cancelled", "replaced"
     ]  # fmt: skip
     compact()
     marker.turn_off()

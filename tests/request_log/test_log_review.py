@@ -80,13 +80,21 @@ def test_nothing_in_a_hostile_log_acts_on_the_terminal(log):
     assert "Passed over: 2 lines damaged" in said
 
 
+def test_who_pressed_escape_had_no_summary_and_avoided_none(log):
+    log([line(), *(line(outcome=f"fell_back: {why}") for why in ("cancelled", "not_told"))])
+
+    assert "100 % of summaries  1 of 1 live compaction; 2 more came to nothing" in run()
+
+
 def test_json_has_every_figure(log):
     log([line(), line(outcome="too_little")])
     found = json.loads(run("--json"))
 
     assert found["schema"] == "lcc-review-1"
     assert found["tokens_freed"] == 190
-    assert found["summaries"] == {"avoided": 1, "ran": 1, "why": {"too_little": 1}}
+    assert found["summaries"] == {
+        "avoided": 1, "ran": 1, "unsettled": 0, "why": {"too_little": 1}
+    }  # fmt: skip
     assert sum(found["latency_steps"].values()) == 2
 
 
