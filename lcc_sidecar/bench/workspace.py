@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from lcc_sidecar.limits import BENCH_FILE_LINES_MAX
 from lcc_sidecar.transcript.rows import decode_object
 
 _NUMBERED = re.compile(r" *(\d{1,9})(?:\t|→)(.*)", re.DOTALL)
@@ -32,6 +33,8 @@ class _File:
 
     def show(self, first: int, texts: list[str], total: int | None) -> None:
         height = max(first - 1 + len(texts), total or 0)
+        if height > BENCH_FILE_LINES_MAX:
+            return  # no file of a session's; what it claims to be would fill the memory
         self.lines += [None] * (height - len(self.lines))
         self.lines[first - 1 : first - 1 + len(texts)] = texts
         if total is not None:
