@@ -280,6 +280,7 @@ MS_MAX = 1e9  # of one pass: eleven days
 # --- bench ---
 BENCH_ELIDE_SHARE = 0.6  # of its own size that a session's window has for mode elide
 BENCH_LEAST_CALLS = 20  # of a session whose figures are pooled; in shorter ones little can go
+BENCH_CALLS_MAX = 100_000  # of a made-up session: 6.5 KB a call, and a file may have 1 GiB
 BENCH_SESSION_SECONDS = 3600.0  # the largest published one takes 10 s, with a peer a minute
 PEER_INSTALL_SECONDS = 600.0  # a few megabytes of wheels over a slow line
 PEER_ANSWER_SECONDS = 300.0  # its time grows with the square of a session's calls
