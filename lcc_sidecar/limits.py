@@ -52,6 +52,10 @@ TOKENS_AT_ONCE_CHARS = 50_000  # a million spaces in a row overrun the tokenizer
 CAUTIOUS_CHARS_PER_TOKEN = 2.2  # the densest session; a budget counted so is never overdrawn
 
 # --- tokens as billed ---
+BILLED_TOKENS_MAX = 10**8  # of one request; a hundred of the largest windows there are
+BILLED_WEIGHT_LEAST = 0.1  # billed tokens of what weighs one; published sessions have 0.7 to 1.3,
+BILLED_WEIGHT_MOST = 10.0  # so beyond these a file's usage is no bill of what stands in it
+BILLED_ERROR_MOST = 0.5  # of a fit; the worst published session has 0.11; an estimate has less
 BILLED_LINES_MAX = 4000  # of a session file, the newest; decoding them takes some 20 ms
 BILLED_STEPS_MAX = 200  # that weights are fitted to, the newest; takes some 20 ms
 BILLED_STEPS_LEAST = 6  # fewer say nothing about six weights
@@ -281,6 +285,7 @@ MS_MAX = 1e9  # of one pass: eleven days
 BENCH_ELIDE_SHARE = 0.6  # of its own size that a session's window has for mode elide
 BENCH_LEAST_CALLS = 20  # of a session whose figures are pooled; in shorter ones little can go
 BENCH_FILE_LINES_MAX = 2_000_000  # of a file that is rebuilt; a session can claim any height
+BENCH_CALLS_MAX = 100_000  # of a made-up session: 6.5 KB a call, and a file may have 1 GiB
 BENCH_SESSION_SECONDS = 3600.0  # the largest published one takes 10 s, with a peer a minute
 PEER_INSTALL_SECONDS = 600.0  # a few megabytes of wheels over a slow line
 PEER_ANSWER_SECONDS = 300.0  # its time grows with the square of a session's calls

@@ -15,8 +15,10 @@ from lcc_sidecar.bench.sessions import Bench
 from lcc_sidecar.bench.spread import spread
 from lcc_sidecar.bench.synthetic import make_session
 from lcc_sidecar.bench.workspace import lay_out
+from lcc_sidecar.cli import bench as cli_bench
 from lcc_sidecar.cli.main import lcc
-from lcc_sidecar.errors import LccError
+from lcc_sidecar.errors import LccError, UsageError
+from lcc_sidecar.limits import BENCH_CALLS_MAX, TRANSCRIPT_MAX_BYTES
 from lcc_sidecar.request_log import log, marker
 from lcc_sidecar.transcript.files import parse_document
 from tests.build import Session, lines, numbered, tool_use
@@ -92,6 +94,42 @@ def test_what_is_no_file_is_not_waited_for(session: Session, tmp_path: Path):
 
 def test_a_folder_without_sessions_is_refused(tmp_path: Path):
     assert "holds no session" in str(CliRunner().invoke(lcc, ["bench", str(tmp_path)]).exception)
+
+
+@pytest.mark.parametrize(
+    ("index", "why"),
+    [
+        (b"file\trepo\none.jsonl\to/r\n", "lacks columns: it needs file, repo, path, commit"),
+        (b"", "lacks columns"),
+        (b"file\trepo\tpath\tcommit\none.jsonl\to/r\n", "row 1 is short"),
+        (b"file\trepo\tpath\tcommit\n\xff\xfe\t\t\t\n", "cannot be read"),
+        (b"file\trepo\tpath\tcommit\n" + b"x" * 200_000 + b"\t\t\t\n", "cannot be read"),
+    ],
+)
+def test_an_index_that_says_too_little_is_refused_before_anything_is_measured(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: bytes, why: str
+):
+    (tmp_path / "one.jsonl").write_bytes(session.data())
+    (tmp_path / "index.tsv").write_bytes(index)
+    monkeypatch.setattr(cli_bench, "spread", lambda *_: pytest.fail("it was measured"))
+    arguments = ["bench", str(tmp_path), "--index", str(tmp_path / "index.tsv")]
+
+    done = CliRunner().invoke(lcc, arguments)
+
+    assert isinstance(done.exception, UsageError)
+    assert why in str(done.exception)
+
+
+def test_a_made_up_session_is_no_longer_than_a_session_file_can_be(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr(cli_bench, "grow", lambda *_: pytest.fail("it was made"))
+    for calls in (BENCH_CALLS_MAX + 1, 10**20):
+        done = CliRunner().invoke(lcc, ["bench", "--synthetic", str(calls)])
+        assert "is not in the range" in str(done.exception) + done.output
+
+    each = len(make_session(str(tmp_path / "ws"), 1000)) / 1000
+    assert 1.2 * each * BENCH_CALLS_MAX < TRANSCRIPT_MAX_BYTES  # longer ones have longer answers
 
 
 def test_the_options_of_a_run_all_work_together(session: Session, tmp_path: Path):

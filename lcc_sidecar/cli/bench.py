@@ -22,11 +22,12 @@ from lcc_sidecar.bench.tables import share_freed
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import new_table, plain
 from lcc_sidecar.errors import UsageError
-from lcc_sidecar.limits import BENCH_LEAST_CALLS
+from lcc_sidecar.limits import BENCH_CALLS_MAX, BENCH_LEAST_CALLS
 from lcc_sidecar.output import to_json, write_whole
 from lcc_sidecar.request_log.marker import not_logged
 
 _FILE = click.Path(dir_okay=False)
+_COLUMNS = ("file", "repo", "path", "commit")  # of an index
 
 
 @click.command()
@@ -47,7 +48,7 @@ _FILE = click.Path(dir_okay=False)
 )
 @click.option(
     "--synthetic",
-    type=click.IntRange(min=10),
+    type=click.IntRange(10, BENCH_CALLS_MAX),
     multiple=True,
     help="Measure a made-up session of so many calls; again for each length.",
 )
@@ -78,6 +79,7 @@ def bench(  # noqa: PLR0913 - one parameter an option
     paths = session_files(folder) if folder else []
     if folder and not paths:
         raise UsageError(f"{folder} holds no session file (*.jsonl)")
+    sources = _sources(index)
     if plot:
         check_plot(plot)
     peer = peer_python() if against else None
@@ -85,7 +87,7 @@ def bench(  # noqa: PLR0913 - one parameter an option
     run = Run(
         command=_command(index, against, synthetic, jobs, has_folder=folder is not None, near=near),
         sessions=sessions,
-        sources=_sources(index),
+        sources=sources,
         jobs=min(jobs, len(paths)),
         grown=_grown(synthetic, peer),
         near=measure_near() if near else None,
@@ -183,13 +185,26 @@ def _command(  # noqa: PLR0913 - as above
 
 
 def _sources(index: str | None) -> dict[str, str]:
-    """Return where each session file comes from: repository, path and commit."""
+    """Return where each session file comes from: repository, path and commit.
+
+    Raise UsageError if the index cannot be read or lacks one of them.
+    """
     if index is None:
         return {}
-    with open(index, encoding="utf-8", newline="") as file:
-        return dict(_source(row) for row in csv.DictReader(file, delimiter="\t"))
+    try:
+        with open(index, encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file, delimiter="\t")
+            rows = [{name: row.get(name) for name in _COLUMNS} for row in reader]
+            known = set(reader.fieldnames or ())
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"--index {index} cannot be read: {error}") from None
+    if not known.issuperset(_COLUMNS):
+        raise UsageError(f"--index {index} lacks columns: it needs {', '.join(_COLUMNS)}")
+    return dict(_source(f"--index {index}, row {n}", row) for n, row in enumerate(rows, 1))
 
 
-def _source(row: dict[str, str]) -> tuple[str, str]:
-    where = f"{row['repo']} {row['path']} @ {row['commit'][:12]}"
-    return os.path.normpath(row["file"]), where
+def _source(where: str, row: dict[str, str | None]) -> tuple[str, str]:
+    file, repo, path, commit = (row[name] for name in _COLUMNS)
+    if file is None or repo is None or path is None or commit is None:
+        raise UsageError(f"{where} is short: it needs {', '.join(_COLUMNS)}, with tabs between")
+    return os.path.normpath(file), f"{repo} {path} @ {commit[:12]}"

@@ -11,11 +11,12 @@ from rich.text import Text
 
 from lcc_sidecar.cli.receipt import new_table, plain
 from lcc_sidecar.forking import read_original
-from lcc_sidecar.limits import USUAL_CHARS_PER_TOKEN
+from lcc_sidecar.limits import BILLED_TOKENS_MAX, USUAL_CHARS_PER_TOKEN
 from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.database import Database, stash_path
 from lcc_sidecar.stash.journal import Pass
 from lcc_sidecar.transcript.billed import billed_tokens
+from lcc_sidecar.transcript.files import session_id_of
 from lcc_sidecar.transcript.finding import find_session
 from lcc_sidecar.transcript.savings import Saving, savings
 from lcc_sidecar.window import Window, look
@@ -36,8 +37,14 @@ _KINDS = {
 
 @click.command()
 @click.argument("session")
-@click.option("--tokens", type=click.IntRange(min=0), help="What the window holds, in tokens.")
-@click.option("--window", type=click.IntRange(min=1), help="How large the window is, in tokens.")
+@click.option(
+    "--tokens", type=click.IntRange(0, BILLED_TOKENS_MAX), help="What the window holds, in tokens."
+)
+@click.option(
+    "--window",
+    type=click.IntRange(1, BILLED_TOKENS_MAX),
+    help="How large the window is, in tokens.",
+)
 def context(session: str, *, tokens: int | None, window: int | None) -> None:
     """Show what fills the window of SESSION: its id, or the path of its file.
 
@@ -51,7 +58,8 @@ def context(session: str, *, tokens: int | None, window: int | None) -> None:
     console = Console(highlight=False)
     console.print(Group(*_parts(session_id, seen, tokens, window)))
     console.print(Group(*_history(session_id)))
-    if words := savings_words(savings(original.document.lines)):
+    own = session_id_of(path, original.document)
+    if words := savings_words(savings(original.document.lines, own)):
         console.print(words)
 
 

@@ -6,7 +6,7 @@ is quiet; weights change so slowly that those of the turn before serve as well.
 
 from typing import NamedTuple
 
-from lcc_sidecar.limits import CALIBRATED_BYTES_MAX
+from lcc_sidecar.limits import BILLED_TOKENS_MAX, CALIBRATED_BYTES_MAX
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.transcript.calibration import Calibration, calibrate, measure_of
 from lcc_sidecar.transcript.files import open_regular
@@ -47,9 +47,13 @@ def calibrate_anew(session: SessionIndex) -> None:
 
 
 def bill_of(conversation: Transcript, session: SessionIndex) -> Bill | None:
-    """Return the bill of a conversation; None if the session's file did not say enough."""
+    """Return the bill of a conversation; None if the session's file did not say enough.
+
+    So it is with one that would be larger than any is.
+    """
     known = session.calibration
-    return Bill(known, known.size(conversation)) if known else None
+    size = known.size(conversation) if known else 0.0
+    return Bill(known, size) if known and size <= BILLED_TOKENS_MAX else None
 
 
 def counted(before: Transcript, after: Transcript, bill: Bill | None) -> Counted:

@@ -25,7 +25,7 @@ from lcc_sidecar.options import Options, RulesMode
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.stashing import Hold
 from lcc_sidecar.stash.journal import TIERS, Pass, Tier
-from lcc_sidecar.transcript.billed import billed_in
+from lcc_sidecar.transcript.billed import billed_in, sane_tokens
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.transcript.tokens import token_counter
 
@@ -176,10 +176,10 @@ def fill(
     `is_auto`: the client compacts by itself, so it is full, however large it is said to be. People
     set a smaller one, and the client does not name it. Nor does it speak of a subagent's.
     """
-    tokens = (usage.tokens if usage and not is_subagents else None) or billed(
+    tokens = sane_tokens(usage.tokens if usage and not is_subagents else None) or billed(
         session, is_subagents=is_subagents
     )
-    window = (usage.window if usage else None) or USUAL_WINDOW_TOKENS
+    window = sane_tokens(usage.window if usage else None) or USUAL_WINDOW_TOKENS
     if is_auto:
         counted = token_counter("estimate").count(before.texts()) + OVERHEAD_TOKENS
         tokens = tokens or counted

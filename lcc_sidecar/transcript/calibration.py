@@ -13,7 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lcc_sidecar.limits import BILLED_LINES_MAX, BILLED_STEPS_LEAST, BILLED_STEPS_MAX
+from lcc_sidecar.limits import (
+    BILLED_ERROR_MOST,
+    BILLED_LINES_MAX,
+    BILLED_STEPS_LEAST,
+    BILLED_STEPS_MAX,
+    BILLED_TOKENS_MAX,
+    BILLED_WEIGHT_LEAST,
+    BILLED_WEIGHT_MOST,
+)
 from lcc_sidecar.transcript.characters import weighed
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.transcript.steps import Measure, Sizes, Step, Walk, walk
@@ -70,15 +78,15 @@ class Calibration:
         inputs = weighed(call.input_json() for call in calls)
         values = sum(len(call.input) for call in calls)
         row = (results, words + inputs, 0.0, len(calls), values, 0.0)
-        return sum(weight * size for weight, size in zip(self.weights, row, strict=True))
+        return max(0.0, sum(w * size for w, size in zip(self.weights, row, strict=True)))
 
     def freed(self, results: float, calls: int) -> float:
         """Return the tokens of so much less text in results, and so many calls less."""
-        return self.weights.results * results + self.weights.calls * calls
+        return self.weights.results * results + max(0.0, self.weights.calls) * calls
 
 
 def calibrate(lines: Sequence[bytes], counter: TokenCounter) -> Calibration | None:
-    """Return the calibration of a session file's lines; None if they say too little.
+    """Return the calibration of a session file's lines; None if they say too little, or nonsense.
 
     Texts are measured as the counter counts: exactly, or by kinds of characters.
     """
@@ -88,12 +96,26 @@ def calibrate(lines: Sequence[bytes], counter: TokenCounter) -> Calibration | No
         return None
     usual = usual_weights(counter)
     weights = fit(told, usual)
-    return Calibration(
+    found = Calibration(
         weights=weights,
         billed=walked.billed,
         since=_since(walked, weights),
         steps=len(told),
         error=_held_out(told, usual),
+    )
+    return found if _is_sane(found) else None
+
+
+def _is_sane(found: Calibration) -> bool:
+    """Return whether the steps can have been billed for what stands in the file.
+
+    Some could not: they fit to texts that cost nothing, or a thousand tokens a word.
+    """
+    per_text = (found.weights.results, found.weights.words)
+    return (
+        all(BILLED_WEIGHT_LEAST <= weight <= BILLED_WEIGHT_MOST for weight in per_text)
+        and (found.error is None or found.error <= BILLED_ERROR_MOST)
+        and 0 <= found.billed + found.since <= BILLED_TOKENS_MAX
     )
 
 
@@ -135,14 +157,19 @@ def fit(steps: Sequence[Step], usual: Weights) -> Weights:
                     line, share = left[place], importance * x
                     for other, y in enumerate(row):
                         line[other] += share * y
-        weights = _solved(left, right)
+        weights = _solved(left, right) or weights
     return weights
 
 
-def _solved(left: list[list[float]], right: list[float]) -> Weights:
-    """Return the solution of a positive definite system of equations, by elimination."""
+def _solved(left: list[list[float]], right: list[float]) -> Weights | None:
+    """Return the solution of a positive definite system of equations, by elimination.
+
+    None, where rounding has left nothing to divide by: texts a billion times what they cost.
+    """
     size = len(right)
     for at in range(size):
+        if left[at][at] <= 0:
+            return None
         for below in range(at + 1, size):
             factor = left[below][at] / left[at][at]
             for place in range(at, size):

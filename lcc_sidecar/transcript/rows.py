@@ -107,17 +107,33 @@ def decode_object(line: bytes) -> Any:
     if not text:
         return ()
     try:
-        found = json.loads(text)
+        found = _loads(text)
     except (ValueError, RecursionError):
         return _suffix_object(text)
     return () if found is None else found
+
+
+def _loads(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer with more digits than Python makes one of: JSON allows it
+        return json.loads(text, parse_int=_number)
+
+
+def _number(digits: str) -> float:
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 def _suffix_object(text: str) -> Any:
     """Return the whole row that follows the stub of a killed write on one line, else None."""
     for start in islice((m.start() for m in _ROW_START.finditer(text, 1)), STUB_TRIES_MAX):
         try:
-            return json.loads(text[start:])
+            return _loads(text[start:])
         except (ValueError, RecursionError):
             continue
     return None

@@ -19,7 +19,7 @@ from lcc_sidecar.limits import (
     OUTPUT_WORTH,
     USUAL_CHARS_PER_TOKEN,
 )
-from lcc_sidecar.transcript.steps import Usage
+from lcc_sidecar.transcript.billed import Usage, read_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,11 @@ class Saving:
 
     @property
     def not_resent(self) -> int:
-        """Return the tokens that the requests since did not have to send again."""
-        return (self.before - self.after) * self.requests
+        """Return the tokens that the requests since did not have to send again.
+
+        None, where the first of them was larger all the same: a person's turn can bring that much.
+        """
+        return max(0, self.before - self.after) * self.requests
 
     @property
     def net(self) -> float:
@@ -56,35 +59,16 @@ class Saving:
         return self.summary_read * CACHE_READ_WORTH + self.summary_written * OUTPUT_WORTH
 
 
-class _Written(msgspec.Struct, frozen=True):
-    ephemeral_1h_input_tokens: int | None = None
-
-
-class _Usage(Usage, frozen=True):
-    cache_creation: _Written | None = None
-
-    @property
-    def fresh(self) -> int:
-        return (self.input_tokens or 0) + (self.cache_creation_input_tokens or 0)
-
-    @property
-    def fresh_worth(self) -> float:
-        """Return what it costs beyond reading the same from the cache, in tokens of fresh input."""
-        hour = (self.cache_creation and self.cache_creation.ephemeral_1h_input_tokens) or 0
-        usual = (self.cache_creation_input_tokens or 0) - hour
-        worth = hour * CACHE_WRITE_HOUR_WORTH + usual * CACHE_WRITE_WORTH + (self.input_tokens or 0)
-        return worth - self.fresh * CACHE_READ_WORTH
-
-
 class _Inner(msgspec.Struct, frozen=True):
     id: str | None = None
     content: Any = None
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 class _Row(msgspec.Struct, frozen=True, rename="camel"):
     type: str | None = None
     subtype: str | None = None
+    session_id: str | None = None
     is_sidechain: bool | None = None
     is_compact_summary: bool | None = None
     message: _Inner | None = None
@@ -93,36 +77,47 @@ class _Row(msgspec.Struct, frozen=True, rename="camel"):
 _decode = msgspec.json.Decoder(_Row).decode
 
 
-def savings(lines: Iterable[bytes]) -> list[Saving]:
-    """Return what each compaction saved so far; one that no request followed says nothing yet."""
+def savings(lines: Iterable[bytes], session_id: str | None = None) -> list[Saving]:
+    """Return what each compaction saved so far; one that no request followed says nothing yet.
+
+    Rows that were copied from another session than `session_id` were billed, and compacted, there
+    (FR-056).
+    """
     found: list[Saving] = []
     before: int | None = None
-    for summary, requests in _epochs(lines):
+    for summary, requests in _epochs(lines, session_id):
         if before is not None and requests:
             found.append(_saving(before, requests, summary))
         before = requests[-1].billed if requests else before
     return found
 
 
-def _saving(before: int, requests: list[_Usage], summary: str) -> Saving:
+def _saving(before: int, requests: list[Usage], summary: str) -> Saving:
     first = requests[0]
     return Saving(
         before=before,
         after=first.billed,
         requests=len(requests),
         rewritten=first.fresh,
-        rewrite_worth=first.fresh_worth,
+        rewrite_worth=_fresh_worth(first),
         summary_read=before if summary else 0,
         summary_written=round(len(summary) / USUAL_CHARS_PER_TOKEN),
     )
 
 
-def _epochs(lines: Iterable[bytes]) -> Iterator[tuple[str, list[_Usage]]]:
+def _fresh_worth(usage: Usage) -> float:
+    """Return what it costs beyond reading the same from the cache, in tokens of fresh input."""
+    hour = usage.written_for_an_hour
+    worth = hour * CACHE_WRITE_HOUR_WORTH + (usage.written - hour) * CACHE_WRITE_WORTH
+    return worth + (usage.input_tokens or 0) - usage.fresh * CACHE_READ_WORTH
+
+
+def _epochs(lines: Iterable[bytes], session_id: str | None) -> Iterator[tuple[str, list[Usage]]]:
     """Yield (text of the summary it begins with, requests) of each stretch between compactions."""
     summary = ""
-    requests: dict[str, _Usage] = {}
+    requests: dict[str, Usage] = {}
     seen: set[str] = set()
-    for row in _main(lines):
+    for row in _main(lines, session_id):
         if row.type == "system":
             yield summary, list(requests.values())
             summary, requests = "", {}
@@ -135,20 +130,21 @@ def _epochs(lines: Iterable[bytes]) -> Iterator[tuple[str, list[_Usage]]]:
     yield summary, list(requests.values())
 
 
-def _request(row: _Row) -> tuple[str, _Usage] | None:
+def _request(row: _Row) -> tuple[str, Usage] | None:
     """Return a response's id and what its request was billed, if the row says it."""
     inner = row.message if row.type == "assistant" else None
-    if inner is None or inner.id is None or inner.usage is None or not inner.usage.billed:
-        return None
-    return inner.id, inner.usage
+    usage = read_usage(inner.usage) if inner else None
+    return (inner.id, usage) if inner and inner.id is not None and usage else None
 
 
-def _main(lines: Iterable[bytes]) -> Iterator[_Row]:
-    """Yield the rows of the main line that say something here; a damaged line says nothing."""
+def _main(lines: Iterable[bytes], session_id: str | None) -> Iterator[_Row]:
+    """Yield what says something here: the session's own rows of the main line, undamaged."""
     for line in lines:
         try:
             row = _decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            continue
+        if session_id is not None and row.session_id not in (None, session_id):
             continue
         is_boundary = row.type == "system" and row.subtype == "compact_boundary"
         if not row.is_sidechain and (is_boundary or row.type in ("user", "assistant")):

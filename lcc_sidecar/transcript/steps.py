@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from lcc_sidecar.transcript.billed import read_usage
+
 Measure = Callable[[Iterable[str]], float]  # of texts: tokens of some kind
 
 
@@ -64,24 +66,11 @@ class Walk:
     since: Sizes
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """What one response was billed for, in tokens."""
-
-    input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-    @property
-    def billed(self) -> int:
-        parts = (self.input_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens)
-        return sum(part or 0 for part in parts)
-
-
 class _Inner(msgspec.Struct, frozen=True):
     id: str | None = None
     model: str | None = None
     content: Any = None
-    usage: Usage | None = None
+    usage: Any = None
 
 
 class _Row(msgspec.Struct, frozen=True, rename="camel"):
@@ -102,6 +91,7 @@ def walk(lines: Iterable[bytes], measure: Measure) -> Walk:
     """
     steps: list[Step] = []
     before: _Inner | None = None  # the response whose request is the newest
+    billed = 0  # for that request
     since = Sizes()
     seen: set[str] = set()
     for row in _main(lines):
@@ -109,24 +99,17 @@ def walk(lines: Iterable[bytes], measure: Measure) -> Walk:
             before, since = None, Sizes()
             continue
         inner = row.message
-        usage = inner.usage if inner and row.type == "assistant" else None
-        if inner and usage and usage.billed and inner.id not in (None, before and before.id):
+        usage = read_usage(inner.usage) if inner and row.type == "assistant" else None
+        if inner and usage and inner.id not in (None, before and before.id):
             if inner.id in seen:  # an older response, written again
                 before, since = None, Sizes()
                 continue
-            if before and before.usage and _goes_on(before, inner):
-                steps.append(Step(usage.billed - before.usage.billed, since))
-            before, since = inner, Sizes()
+            if before and before.model == inner.model and usage.billed > billed:
+                steps.append(Step(usage.billed - billed, since))
+            before, billed, since = inner, usage.billed, Sizes()
             seen.add(str(inner.id))
         since.add(_sizes(inner, measure))
-    billed = before.usage.billed if before and before.usage else None
-    return Walk(tuple(steps), billed, since)
-
-
-def _goes_on(before: _Inner, after: _Inner) -> bool:
-    if before.usage is None or after.usage is None:
-        return False
-    return before.model == after.model and after.usage.billed > before.usage.billed
+    return Walk(tuple(steps), billed if before else None, since)
 
 
 def _main(lines: Iterable[bytes]) -> Iterator[_Row | None]:

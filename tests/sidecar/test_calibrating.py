@@ -5,16 +5,21 @@ import random
 import time
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
+from lcc_sidecar.limits import BILLED_TOKENS_MAX, USUAL_WINDOW_TOKENS
 from lcc_sidecar.request_log import log, marker
 from lcc_sidecar.sidecar import calibrating
-from lcc_sidecar.sidecar.calibrating import FITTED, Bill, calibrate_anew, counted
+from lcc_sidecar.sidecar.calibrating import FITTED, Bill, bill_of, calibrate_anew, counted
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.indexer import Indexer
+from lcc_sidecar.sidecar.tiers import Usage, fill
 from lcc_sidecar.transcript.calibration import Calibration, Weights
 from lcc_sidecar.transcript.characters import weighed
-from lcc_sidecar.transcript.model import Message, Transcript
+from lcc_sidecar.transcript.model import Message, ToolCall, Transcript
 from tests.build import tool_use
+from tests.hostile_usage import BILLS, COUNT
+from tests.hostile_usage import bill as bill_anyhow
 from tests.sidecar.conversations import BIG
 from tests.sidecar.worlds import wait_until
 
@@ -133,3 +138,50 @@ def test_nothing_replaced_is_nothing_freed():
 
     assert found.before == found.after == round(3.0 * weighed(["hello there"]))
     assert found.error_percent is None
+
+
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(BILLS, COUNT, COUNT)
+def test_no_bill_makes_a_live_answer_fail_or_tell_nonsense(talk, usages, tokens, window):
+    talk.rows = talk.rows[:3]
+    bill_anyhow(talk, usages)
+    talk.chat(4)
+
+    reply = talk.ask(is_calibrated=True)
+
+    assert reply["outcome"] == "replaced"
+    assert 0 <= reply["tokens_after"] <= reply["tokens_before"] <= BILLED_TOKENS_MAX
+    error = reply["billed_error_percent"]
+    assert error is None or 0 <= error <= 100
+    said = talk.ask(usage={"tokens": tokens, "window": window}, is_calibrated=True)
+    if said["outcome"] == "replaced":
+        assert said["tokens_after"] == reply["tokens_after"]
+    else:
+        assert said["reason"] == "bad_request"
+
+
+@pytest.mark.parametrize("odd", [-5, 0, BILLED_TOKENS_MAX + 1, 10**400])
+def test_a_window_that_cannot_be_is_not_taken_at_its_word(talk, odd):
+    bill(talk)
+    index = SessionIndex("s1", talk.path)
+    talk.path.write_bytes(talk.data())
+    index.update()
+
+    found = fill(Usage(odd, odd), index, Transcript(()), is_auto=False, is_subagents=False)
+
+    known = fill(None, index, Transcript(()), is_auto=False, is_subagents=False)
+    assert found == known
+    assert found.window == USUAL_WINDOW_TOKENS
+
+
+def test_a_conversation_larger_than_any_has_the_labelled_estimate(talk):
+    bill(talk)
+    index = SessionIndex("s1", talk.path)
+    index.calibration = Calibration(Weights(1.0, 1.0, 0.2, 1e9, 8.0, 20.0), 100, 0.0, 9, None)
+
+    called = Transcript((Message("assistant", calls=(ToolCall("a", "Bash", {}),)),))
+
+    assert bill_of(called, index) is None
+    assert bill_of(Transcript((Message("user", "hello"),)), index) is not None

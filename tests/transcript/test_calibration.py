@@ -1,3 +1,4 @@
+import math
 import random
 import re
 
@@ -5,12 +6,20 @@ import pytest
 
 from lcc_sidecar.compaction import compact
 from lcc_sidecar.options import Options, calibrated
-from lcc_sidecar.transcript.calibration import calibrate, measure_of
+from lcc_sidecar.transcript.calibration import (
+    Calibration,
+    Weights,
+    calibrate,
+    fit,
+    measure_of,
+    usual_weights,
+)
 from lcc_sidecar.transcript.characters import weighed
 from lcc_sidecar.transcript.files import parse_document
-from lcc_sidecar.transcript.steps import walk
+from lcc_sidecar.transcript.model import Transcript
+from lcc_sidecar.transcript.steps import Sizes, Step, walk
 from lcc_sidecar.transcript.tokens import token_counter
-from tests.build import Session, tool_use
+from tests.build import Session, assistant, call, tool_use
 
 BY_CHARACTERS = token_counter("estimate")
 SYSTEM = 18_000  # what a bill has from the start: system prompt and tools
@@ -175,3 +184,18 @@ def test_a_report_without_a_bill_says_none():
     assert report["billed_equivalent_before"] is None
     assert report["billed_equivalent_after"] is None
     assert report["billed_error_percent"] is None
+
+
+def test_a_fit_to_texts_a_billion_times_what_they_cost_divides_by_nothing():
+    sizes = Sizes(10.0**9, 10.0**9, 10.0**9, calls=1, inputs=10**9, returned=1)
+    usual = usual_weights(BY_CHARACTERS)
+
+    assert all(map(math.isfinite, fit([Step(1, sizes)] * 8, usual)))
+
+
+def test_a_weight_below_0_makes_no_size_below_0_and_frees_nothing_less():
+    known = Calibration(Weights(1.0, 1.0, 0.2, -90.0, 8.0, 16.0), 100, 0.0, 9, None)
+    called = Transcript((assistant("hi", call("a", "Bash"), call("b", "Bash")),))
+
+    assert known.size(called) == 0
+    assert known.freed(5.0, 2) == 5.0

@@ -4,6 +4,7 @@ import pytest
 
 from lcc_sidecar.errors import TranscriptError
 from lcc_sidecar.transcript.claude_code import parse_session
+from lcc_sidecar.transcript.rows import decode_object
 from tests.build import Session, tool_use
 
 TEXT = {"type": "text", "text": "looking"}
@@ -378,3 +379,7 @@ def test_an_image_is_told_from_another_image():
         return parse_session(session.data()).transcript.messages[0].media
 
     assert read("aaaa") == read("aaaa") != read("bbbb")
+
+
+def test_a_number_with_more_digits_than_python_makes_one_of_is_no_damage():
+    assert decode_object(b'{"a":' + b"9" * 5000 + b',"b":7}') == {"a": float("inf"), "b": 7}

@@ -89,3 +89,34 @@ def test_sidechains_damaged_lines_and_rows_written_again_count_for_nothing():
     made.rows += made.rows[6:8]
 
     assert savings([*made.lines(), b'{"type":"assistant","mess']) == expected
+
+
+def test_what_was_copied_from_another_session_is_not_saved_again():
+    made = compacted(10)
+    copied = len(made.rows)
+    for row in made.rows:
+        row["sessionId"] = "elsewhere"
+    assert savings(made.lines(), "s1") == []
+    assert len(savings(made.lines(), "elsewhere")) == 1
+
+    made.request(40_000, 60_000)
+    made.add("system", **BOUNDARY)
+    made.request(10_000, 20_000)
+
+    (found,) = savings(made.lines(), "s1")
+    assert (found.before, found.after, found.requests) == (100_000, 30_000, 1)
+    for row in made.rows[:copied]:
+        del row["sessionId"]  # of before clients said it
+    assert len(savings(made.lines(), "s1")) == 2
+
+
+def test_a_first_request_that_is_larger_all_the_same_was_not_less_than_nothing_sent_again():
+    made = BilledSession()
+    made.request(0, 10_000)
+    made.add("system", **BOUNDARY)
+    made.request(0, 90_000)
+
+    (found,) = savings(made.lines())
+
+    assert found.not_resent == 0
+    assert found.net == pytest.approx(-90_000 * 1.15)
