@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 from lcc_sidecar.cli.main import lcc
 from lcc_sidecar.request_log import export, log, marker, purge, salt
+from lcc_sidecar.request_log.entry import Stages
 from lcc_sidecar.request_log.recording import recall_entry
 from tests.request_log.test_log import HASH, entry
 
@@ -170,7 +171,7 @@ def test_export_writes_one_row_a_pass_with_its_recalls(logged):
         log.append(lambda: recall_entry(HASH, HASH, "id", "cli", datetime.now(UTC)))
     log.append(lambda: recall_entry("f" * 16, HASH, "id", "cli", datetime.now(UTC)))
 
-    first, second = csv.DictReader(io.StringIO(run("export")))
+    first, second, third = csv.DictReader(io.StringIO(run("export")))
     assert list(first) == list(export.COLUMNS)
     assert (first["outcome"], first["reason"], first["recalls"]) == (
         "fell_back",
@@ -181,6 +182,7 @@ def test_export_writes_one_row_a_pass_with_its_recalls(logged):
     assert (second["most_kept_reason"], second["most_kept_chars"]) == ("not_text", "90")
     assert (second["results_chars_before"], second["results_chars_after"]) == ("150", "70")
     assert (second["recalls"], second["billed_before"], second["ms_total"]) == ("2", "", "1.5")
+    assert (third["session"], third["outcome"], third["recalls"]) == ("f" * 16, "recalled", "1")
 
 
 def test_a_damaged_line_is_left_out_and_said(logged):
@@ -200,9 +202,9 @@ def test_parquet_holds_the_same_rows_as_csv(logged, tmp_path: Path):
     append(client="2.1.332")
     told = run("export", "-o", tmp_path / "me.parquet")
 
-    assert told == f"2 passes written to {tmp_path / 'me.parquet'}\n"
+    assert told == f"2 rows written to {tmp_path / 'me.parquet'}\n"
     rows = parquet.read_table(tmp_path / "me.parquet").to_pylist()
-    assert rows == export.table(log.lines())[0]
+    assert rows == export.table(marker.folder())[0]
     assert (rows[0]["billed_before"], rows[1]["billed_before"]) == (5, None)
 
 
@@ -224,6 +226,9 @@ def test_the_query_of_the_readme_reads_many_peoples_exports_at_once(
         for number in range(passes):
             append(tokens_before=1000, tokens_after=400, time=at(days=number), outcome="replaced")
         append(tokens_before=1000, tokens_after=1000, outcome="too_little")
+        append(outcome="fell_back: cancelled")
+        append(outcome="refused: UsageError", trigger="cli", ms=Stages(total=0.0))
+        log.append(lambda: recall_entry("f" * 16, HASH, "id", "cli", datetime.now(UTC)))
         run("export", "-o", tmp_path / f"exports/{person}.{kind}")
         run("purge", "--yes")
     monkeypatch.chdir(tmp_path)
@@ -235,8 +240,9 @@ def test_the_query_of_the_readme_reads_many_peoples_exports_at_once(
     names = [column[0] for column in duckdb.sql(query).description]
     found = {row[0]: dict(zip(names, row, strict=True)) for row in rows}
     assert set(found) == {"ada", "ben"}
-    assert (found["ada"]["passes"], found["ada"]["tokens_freed"]) == (4, 1800)
-    assert (found["ben"]["passes"], found["ben"]["tokens_freed"]) == (2, 600)
+    assert (found["ada"]["passes"], found["ada"]["tokens_freed"]) == (5, 1800)
+    assert (found["ben"]["passes"], found["ben"]["tokens_freed"]) == (3, 600)
+    assert found["ada"]["recalls"] == 1
     assert found["ada"]["summaries_avoided"] == 0.75
     assert found["ada"]["ms_p50"] == found["ada"]["ms_p95"] == 1.5
 
