@@ -119,7 +119,7 @@ def purge_(*, older_than: float | None, session: str | None, yes: bool) -> None:
 def export(*, output: str | None, kind: str | None) -> None:
     """Write the log as a table, one row a pass, for whoever evaluates many people's.
 
-    Parquet needs pyarrow: pip install 'lcc-sidecar[parquet]'.
+    Parquet needs pyarrow, of the extra `parquet`.
     """
     kind = kind or ("parquet" if (output or "").endswith(".parquet") else "csv")
     if kind == "parquet" and output is None:

@@ -213,7 +213,7 @@ def test_parquet_without_pyarrow_names_what_to_install(logged, tmp_path, monkeyp
     append()
     done = CliRunner().invoke(lcc, ["log", "export", "-o", str(tmp_path / "x.parquet")])
 
-    assert "pip install 'lcc-sidecar[parquet]'" in str(done.exception)
+    assert "python3 install --with parquet" in str(done.exception)
     assert not (tmp_path / "x.parquet").exists()
 
 
@@ -226,7 +226,7 @@ def test_the_query_of_the_readme_reads_many_peoples_exports_at_once(
         for number in range(passes):
             append(tokens_before=1000, tokens_after=400, time=at(days=number), outcome="replaced")
         append(tokens_before=1000, tokens_after=1000, outcome="too_little")
-        append(outcome="fell_back: cancelled")
+        append(tokens_before=1000, tokens_after=1000, outcome="fell_back: cancelled")
         append(outcome="refused: UsageError", trigger="cli", ms=Stages(total=0.0))
         log.append(lambda: recall_entry("f" * 16, HASH, "id", "cli", datetime.now(UTC)))
         run("export", "-o", tmp_path / f"exports/{person}.{kind}")
