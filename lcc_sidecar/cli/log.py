@@ -56,7 +56,11 @@ def on() -> None:
 def off() -> None:
     """Write nothing from now on. What is there stays until `lcc log purge`."""
     marker.turn_off()
-    held = overview.look()
+    try:
+        held = overview.look()
+    except RequestLogError:
+        click.echo("The request log is off.")  # that it cannot be read changes nothing of this
+        raise
     stay = "stays" if held.lines == 1 else "stay"
     left = f"; {count(held.lines, 'line')} {stay} in {marker.folder()}" if held.lines else ""
     click.echo(f"The request log is off{left}.")

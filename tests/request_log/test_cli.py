@@ -73,6 +73,15 @@ def test_off_says_that_the_lines_stay(logged):
     assert run("off") == f"The request log is off; 1 line stays in {marker.folder()}.\n"
 
 
+def test_off_says_that_it_is_off_even_where_the_log_cannot_be_read(logged, folder):
+    log.newest().mkdir()
+    done = CliRunner().invoke(lcc, ["log", "off"])
+
+    assert done.stdout == "The request log is off.\n"
+    assert "is a folder" in str(done.exception)
+    assert not marker.is_on()
+
+
 def test_purge_removes_every_line_and_the_salt(logged):
     append()
     before = salt.hashed("session", "x")
