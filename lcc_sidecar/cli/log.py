@@ -1,13 +1,14 @@
 """`lcc log`: turn the request log on and off, look at it, hand it on, throw it away."""
 
 import importlib
+import math
 from datetime import UTC, datetime, timedelta
 
 import click
 
 from lcc_sidecar.cli.stash_tables import count, size
 from lcc_sidecar.errors import RequestLogError, UsageError
-from lcc_sidecar.limits import REQUEST_LOG_FILES_MAX, REQUEST_LOG_MAX_BYTES
+from lcc_sidecar.limits import REQUEST_LOG_FILES_MAX, REQUEST_LOG_MAX_BYTES, STASH_DAYS_MAX
 from lcc_sidecar.output import write_stdout, write_whole
 from lcc_sidecar.request_log import export as exporting
 from lcc_sidecar.request_log import log as request_log
@@ -55,7 +56,11 @@ def on() -> None:
 def off() -> None:
     """Write nothing from now on. What is there stays until `lcc log purge`."""
     marker.turn_off()
-    held = overview.look()
+    try:
+        held = overview.look()
+    except RequestLogError:
+        click.echo("The request log is off.")  # that it cannot be read changes nothing of this
+        raise
     stay = "stays" if held.lines == 1 else "stay"
     left = f"; {count(held.lines, 'line')} {stay} in {marker.folder()}" if held.lines else ""
     click.echo(f"The request log is off{left}.")
@@ -78,13 +83,20 @@ def status() -> None:
 
 
 @log.command("purge")
-@click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only older ones.")
+@click.option(
+    "--older-than",
+    type=click.FloatRange(0, STASH_DAYS_MAX),
+    metavar="DAYS",
+    help="Only older ones.",
+)
 @click.option("--session", metavar="ID", help="Only those of one session.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def purge_(*, older_than: float | None, session: str | None, yes: bool) -> None:
     """Remove lines for good: all of them and the salt, unless an option says which."""
     if older_than is not None and session is not None:
         raise UsageError("give --older-than or --session, one of the two")
+    if older_than is not None and math.isnan(older_than):  # which no range keeps out
+        raise UsageError("--older-than nan: give a number of days")
     which = "All lines" if older_than is None and session is None else "Those lines"
     if not yes and not click.confirm(f"{which} of the request log go for good?"):
         click.echo("Nothing was removed.")
@@ -116,13 +128,13 @@ def export(*, output: str | None, kind: str | None) -> None:
     kind = kind or ("parquet" if (output or "").endswith(".parquet") else "csv")
     if kind == "parquet" and output is None:
         raise UsageError("Parquet is no text: name a file with -o")
-    rows, unread = exporting.table(request_log.lines())
+    rows, unread = exporting.table(marker.folder())
     data = exporting.as_parquet(rows) if kind == "parquet" else exporting.as_csv(rows)
     if output is None:
         write_stdout(data)
     else:
         write_whole(output, data)
-        click.echo(f"{count(len(rows), 'pass', 'passes')} written to {output}")
+        click.echo(f"{count(len(rows), 'row')} written to {output}")
     if unread:
         told = f"{count(unread, 'line')} could not be read and {'are' if unread > 1 else 'is'}"
         click.echo(f"lcc: {told} left out", err=True)

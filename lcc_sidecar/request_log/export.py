@@ -6,17 +6,19 @@ never joined to anybody's sessions.
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final
-
-import msgspec
 
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.extras import how_to_get
-from lcc_sidecar.request_log.entry import SCHEMA
+from lcc_sidecar.request_log.files import log_files
+from lcc_sidecar.request_log.line import RECALLED, Decisions, Line, Stages
+from lcc_sidecar.request_log.reading import PassedOver, ranges, read
 
-KINDS: Final = ("keep", "replace", "dedupe", "trim", "drop")
-STAGES: Final = ("total", "decide", "prove", "stash", "verify", "report")
+KINDS: Final = Decisions.__struct_fields__
+STAGES: Final = Stages.__struct_fields__
 COLUMNS: Final[dict[str, type]] = {
     "schema": str, "time": str, "session": str, "trigger": str, "client": str, "version": str,
     "mode": str, "tier": str, "proofs": str, "outcome": str, "reason": str,
@@ -30,68 +32,42 @@ COLUMNS: Final[dict[str, type]] = {
 }  # fmt: skip
 
 
-class _Line(msgspec.Struct, frozen=True):
-    """A line as far as the table needs it; what a later version adds is passed over."""
-
-    schema: str
-    time: str
-    session: str
-    outcome: str
-    trigger: str | None = None
-    client: str | None = None
-    version: str | None = None
-    mode: str | None = None
-    tier: str | None = None
-    proofs: str | None = None
-    messages: int | None = None
-    calls: int | None = None
-    decisions: dict[str, dict[str, int]] = {}
-    kept_chars: dict[str, int] = {}
-    tools: dict[str, tuple[int, int]] = {}
-    chars_before: int | None = None
-    chars_after: int | None = None
-    tokens_before: int | None = None
-    tokens_after: int | None = None
-    token_count_method: str | None = None
-    billed_before: int | None = None
-    ms: dict[str, float] = {}
+_AS_THEY_ARE: Final = [name for name in COLUMNS if name in Line.__struct_fields__]
+# What a spreadsheet takes for the beginning of a formula, or passes over before it looks for one.
+_ACTS: Final = re.compile(r"[=+\-@\x00-\x1f\x7f]")
 
 
-_AS_THEY_ARE = [name for name in COLUMNS if name in _Line.__struct_fields__]
-_decode = msgspec.json.Decoder(_Line).decode
+def table(folder: str) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows of the log in `folder`, the oldest first, and how many lines are none.
 
-
-def table(lines: Iterable[bytes]) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows, the oldest first, and how many lines could not be read.
-
-    `recalls` counts what was recalled in a session between its pass and the next one.
+    `recalls` counts what was recalled in a session between its pass and the next one. Before its
+    first pass, or where it has none, a recall has a row of its own, with the outcome `recalled`.
+    Raise RequestLogError if a file cannot be read.
     """
     rows: list[dict[str, Any]] = []
-    newest: dict[str, dict[str, Any]] = {}  # the newest pass of each session
-    unread = 0
-    for written in lines:
-        try:
-            line = _decode(written)
-        except msgspec.MsgspecError:
-            unread += 1
-            continue
-        if line.schema != SCHEMA:
-            unread += 1
-        elif line.outcome == "recalled":
-            if line.session in newest:
-                newest[line.session]["recalls"] += 1
-        else:
-            row = newest[line.session] = _row(line)
-            rows.append(row)
-    return rows, unread
+    newest: dict[str, dict[str, Any]] = {}  # the newest row of each session
+    over = PassedOver()
+    for part in ranges(log_files(folder)):
+        for line in chain.from_iterable(read(part, over)):
+            is_recall = line.outcome == RECALLED
+            if not is_recall or line.session not in newest:
+                newest[line.session] = _row(line)
+                rows.append(newest[line.session])
+            newest[line.session]["recalls"] += is_recall
+    return rows, over.damaged + over.foreign
 
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> bytes:
-    """Return rows as CSV with a head; what is not known is empty."""
+    """Return rows as CSV with a head; what is not known is empty.
+
+    A text in which a spreadsheet would see a formula gets an apostrophe before it, and no text has
+    a character that is not for reading.
+    """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(row.values() for row in rows)  # each has the columns in their order
+    for row in rows:
+        writer.writerow([_inert(value) for value in row.values()])  # in the columns' order
     return text.getvalue().encode()
 
 
@@ -110,19 +86,26 @@ def as_parquet(rows: Sequence[dict[str, Any]]) -> bytes:
     return written
 
 
-def _row(line: _Line) -> dict[str, Any]:
+def _inert(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in value)  # no end of a row
+    return f"'{shown}" if _ACTS.match(value) else shown
+
+
+def _row(line: Line) -> dict[str, Any]:
     outcome, _, reason = line.outcome.partition(": ")
     kept = max(line.kept_chars.items(), key=lambda item: item[1], default=(None, None))
     values: dict[str, Any] = {
-        **{name: getattr(line, name) for name in _AS_THEY_ARE},
+        **{name: None if (known := getattr(line, name)) == "" else known for name in _AS_THEY_ARE},
         "outcome": outcome,
         "reason": reason or None,
-        **{kind: sum(line.decisions.get(kind, {}).values()) for kind in KINDS},
+        **{kind: sum(getattr(line.decisions, kind).values()) for kind in KINDS},
         "most_kept_reason": kept[0],
         "most_kept_chars": kept[1],
         "results_chars_before": sum(before for before, _ in line.tools.values()),
         "results_chars_after": sum(after for _, after in line.tools.values()),
-        **{f"ms_{stage}": line.ms.get(stage) for stage in STAGES},
+        **{f"ms_{stage}": getattr(line.ms, stage, None) for stage in STAGES},
         "recalls": 0,
     }
     return {name: values[name] for name in COLUMNS}

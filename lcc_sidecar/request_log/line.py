@@ -1,20 +1,25 @@
-"""What a review needs of one line of the request log, decoded by its types alone.
+"""What is read of one line of the request log, decoded by its types alone.
 
 A line is taken as it comes from a disk: its numbers are bounded and its names short, and whatever
-does not fit is no line of ours. Fields that nobody reviews are passed over.
+does not fit is no line of ours, for a review and for an export alike. Fields that a later version
+adds are passed over.
 """
 
+import re
+from datetime import date
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 from msgspec.json import Decoder
 
-from lcc_sidecar.limits import COUNT_MAX, MS_MAX, REVIEW_NAME_MAX_CHARS
+from lcc_sidecar.limits import COUNT_MAX, MS_MAX, REVIEW_DAYS_MAX, REVIEW_NAME_MAX_CHARS
 
 Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
 Name = Annotated[str, Meta(max_length=REVIEW_NAME_MAX_CHARS)]
 Milliseconds = Annotated[float, Meta(ge=0, le=MS_MAX)]
 
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 SCHEMA = "lcc-request-1"
 CHANGED = ("replaced", "written")  # outcomes that took something out
 RECALLED = "recalled"
@@ -60,8 +65,13 @@ class Line(Struct, frozen=True, gc=False):
     outcome: Name
     session: Name = ""
     trigger: Name = ""
+    client: Name | None = None
+    version: Name = ""
     mode: Name = ""
     tier: Name | None = None
+    proofs: Name = ""
+    messages: Count = 0
+    calls: Count = 0
     token_count_method: Name = ""
     decisions: Decisions = Decisions()
     kept_chars: dict[str, Count] = {}
@@ -70,8 +80,25 @@ class Line(Struct, frozen=True, gc=False):
     chars_after: Count = 0
     tokens_before: Count = 0
     tokens_after: Count = 0
+    billed_before: Count | None = None
     ms: Stages | None = None
     recall: Recall | None = None
 
 
 decoder = Decoder(Line)
+
+
+def is_ours(line: Line) -> bool:
+    """Return whether a line has what its type alone does not say: a day, and what was recalled."""
+    return _is_day(line.time[:10]) and (line.recall is not None or line.outcome != RECALLED)
+
+
+@lru_cache(REVIEW_DAYS_MAX)
+def _is_day(day: str) -> bool:
+    if not _DAY.fullmatch(day):  # fromisoformat takes weeks and bare digits as well
+        return False
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        return False
+    return True

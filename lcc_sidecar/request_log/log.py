@@ -7,8 +7,6 @@ first failure of a process is told and nothing else changes. Off, nothing here o
 import contextlib
 import logging
 import os
-import re
-import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,27 +21,31 @@ from lcc_sidecar.limits import (
     REQUEST_LOG_WAIT_SECONDS,
 )
 from lcc_sidecar.near import lock
-from lcc_sidecar.paths import is_private, make_private
+from lcc_sidecar.paths import make_private
+from lcc_sidecar.request_log import files as on_disk
 from lcc_sidecar.request_log.entry import Entry, encoded
 from lcc_sidecar.request_log.marker import folder, is_on
 
 Warn = Callable[[RequestLogError], None]
-_NUMBERED = re.compile(r"log(?:\.(\d{1,4}))?\.jsonl")
 _Made = TypeVar("_Made")
 _told = False  # a failure, in this process
 
 
-def append(make: Callable[[], Entry | None], warn: Warn | None = None) -> None:
+def append(
+    make: Callable[[], Entry | None], warn: Warn | None = None, since: int | None = None
+) -> None:
     """Append the entry that `make` returns, if it does and the log is on. Never raise.
 
-    The first failure in this process goes to `warn`, else to the logger `lcc_sidecar`, which says
-    it on standard error unless the program has other plans.
+    `since`: the `purges` when what is told began, where that was before this call. The first
+    failure in this process goes to `warn`, else to the logger `lcc_sidecar`, which says it on
+    standard error unless the program has other plans.
     """
 
     def write() -> None:
+        begun = purges() if since is None else since
         entry = make()
         if entry is not None:
-            append_line(encoded(entry))
+            append_line(encoded(entry), begun)
 
     made(write, warn)
 
@@ -63,19 +65,24 @@ def made(make: Callable[[], _Made], warn: Warn | None = None) -> _Made | None:
     return None
 
 
-def append_line(line: bytes) -> None:
+def append_line(line: bytes, since: int) -> None:
     """Append a line with its end, whole or not at all.
 
-    Raise OSError, RequestLogError if that cannot be done.
+    One that was made before the newest purge, of which `since` tells, is dropped: it would come
+    back after its time, and under a name that old exports know. Raise OSError, RequestLogError if
+    it cannot be written.
     """
     if len(line) > REQUEST_LINE_MAX_BYTES:
         raise RequestLogError(f"a line of {len(line)} bytes is too long for the request log")
     if not make_private(folder()):
         raise RequestLogError(f"{folder()} is not this user's alone: mend or remove it")
-    with alone() as is_alone:
+    with alone() as held:
+        if purges() != since:
+            return
+        is_alone = held is not None
         if is_alone:
             _make_room(len(line))
-        descriptor = _opened(newest())
+        descriptor = on_disk.opened(str(newest()), os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
             size = os.fstat(descriptor).st_size
             torn = is_alone and _is_torn(descriptor, size)
@@ -90,14 +97,8 @@ def newest() -> Path:
 
 
 def files() -> list[Path]:
-    """Return the log's files that are there, the oldest first; `log.7.jsonl` is older than 6.
-
-    Nothing of a folder that others can enter is read.
-    """
-    if not is_private(folder()):
-        return []
-    found = [(int(m[1] or 0), m[0]) for m in map(_NUMBERED.fullmatch, os.listdir(folder())) if m]
-    return [Path(folder(), name) for _, name in sorted(found, reverse=True)]
+    """Return the log's files that are there, the oldest first."""
+    return [Path(path) for path in on_disk.log_files(folder())]
 
 
 def lines() -> Iterator[bytes]:
@@ -107,7 +108,7 @@ def lines() -> Iterator[bytes]:
     """
     for path in files():
         try:
-            with os.fdopen(os.open(path, os.O_RDONLY | _NO_TRICKS), "rb") as file:
+            with on_disk.reading(str(path)) as file:
                 yield from (line.rstrip(b"\n") for line in file if line.strip())
         except FileNotFoundError:
             continue  # a purge
@@ -116,17 +117,19 @@ def lines() -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[bool]:
-    """Hold the others off; give False where that cannot be had in time.
+def alone() -> Iterator[int | None]:
+    """Hold the others off, and give the lock's descriptor; None where it cannot be had in time.
 
     A line that is appended then is whole all the same: nothing but a full file's turn, and mending
-    what a full disk has cut, has to be done alone.
+    what a full disk has cut, has to be done alone. Raise RequestLogError if there is no file in the
+    lock's place.
     """
+    on_disk.check(_lock())
     descriptor = None
     deadline = time.monotonic() + REQUEST_LOG_WAIT_SECONDS
     while descriptor is None:
         try:
-            descriptor = lock.take(os.path.join(folder(), "lock"))
+            descriptor = lock.take(_lock())
         except BlockingIOError:
             if time.monotonic() > deadline:
                 break
@@ -134,13 +137,30 @@ def alone() -> Iterator[bool]:
         except OSError:  # a file system without locks
             break
     try:
-        yield descriptor is not None
+        yield descriptor
     finally:
         if descriptor is not None:
             os.close(descriptor)
 
 
-_NO_TRICKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+def purges() -> int:
+    """Return how often something was purged so far: as many bytes as the lock has."""
+    try:
+        return os.lstat(_lock()).st_size
+    except OSError:
+        return 0
+
+
+def count_purge(held: int) -> None:
+    """Have every line that was made before this, and is not written yet, dropped.
+
+    `held`: the lock's descriptor.
+    """
+    os.ftruncate(held, os.fstat(held).st_size + 1)
+
+
+def _lock() -> str:
+    return os.path.join(folder(), "lock")
 
 
 def _make_room(more: int) -> None:
@@ -151,20 +171,11 @@ def _make_room(more: int) -> None:
     except FileNotFoundError:
         return
     for path in files():
-        number = int(_NUMBERED.fullmatch(path.name)[1] or 0)  # type: ignore[index] # it is one
+        number = on_disk.number_of(path.name)
         if number + 1 >= REQUEST_LOG_FILES_MAX:
             os.unlink(path)
         else:
             os.replace(path, path.with_name(f"log.{number + 1}.jsonl"))
-
-
-def _opened(path: Path) -> int:
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_TRICKS
-    descriptor = os.open(path, flags, 0o600)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise RequestLogError(f"{path} is no regular file: remove it")
-    return descriptor
 
 
 def _is_torn(descriptor: int, size: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.paths import make_private, state_dir
+from lcc_sidecar.request_log.files import opened
 
 VARIABLE = "LCC_REQUEST_LOG"
 
@@ -46,9 +47,8 @@ def turn_on() -> None:
     """Turn the log on. Raise RequestLogError if its folder is not this user's alone."""
     if not make_private(folder()):
         raise RequestLogError(f"{folder()} is not this user's alone: mend or remove it")
-    flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     try:
-        os.close(os.open(_marker(), flags, 0o600))
+        os.close(opened(_marker(), os.O_WRONLY | os.O_CREAT))
     except OSError as error:
         raise RequestLogError(f"{_marker()} cannot be made: {error.strerror}") from None
 

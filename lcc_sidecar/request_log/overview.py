@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from lcc_sidecar.request_log import log
+from lcc_sidecar.request_log.decoding import NoLineError, decoded
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -42,6 +43,6 @@ def look() -> Overview:
 def head_of(line: bytes) -> Head:
     """Return the head of a line, an empty one of what is no line of ours."""
     try:
-        return _decode(line)
-    except msgspec.MsgspecError:
+        return decoded(_decode, line)
+    except NoLineError:
         return Head()

@@ -4,40 +4,60 @@ import contextlib
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from glob import glob
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.limits import REQUEST_LINE_MAX_BYTES
 from lcc_sidecar.request_log import log, salt
+from lcc_sidecar.request_log.files import reading
 from lcc_sidecar.request_log.marker import folder
 from lcc_sidecar.request_log.overview import Head, head_of
 
 
 def purge_all() -> int:
-    """Remove every line, and the salt; return how many lines. On or off stays as it is."""
-    with _alone():
-        found = sum(1 for _ in log.lines())
-        for path in log.files():
-            _unlink(path)
-        for path in Path(folder()).glob("*.draft"):
-            _unlink(path)
+    """Remove every line, and the salt; return how many lines. On or off stays as it is.
+
+    A line that waits to be written goes as well. Raise RequestLogError if something cannot be
+    removed; it says what has gone before.
+    """
+    with _alone() as held:
+        if held is None:
+            return 0
+        found = sum(1 for _ in log.lines())  # reads every file: what is none is told here
         salt.forget()
+        log.count_purge(held)
+        gone = ["the salt"]
+        for path in [*map(str, log.files()), *glob(os.path.join(folder(), "*.draft"))]:
+            try:
+                _unlink(path)
+            except OSError as error:
+                before = ", ".join(gone)
+                told = f"{path} cannot be removed: {error.strerror}; gone before it: {before}"
+                raise RequestLogError(told) from None
+            gone.append(os.path.basename(path))
     return found
 
 
 def purge_where(goes: Callable[[Head], bool]) -> int:
     """Remove the lines whose head `goes`; return how many. The others stay byte for byte.
 
-    Raise RequestLogError if a file cannot be written.
+    A line that waits to be written goes as well: whose it is, is not known here. Raise
+    RequestLogError if a file cannot be written; it says how many lines have gone before.
     """
     gone = 0
-    with _alone():
+    with _alone() as held:
+        if held is None:
+            return 0
         for path in log.files():
-            lines = path.read_bytes().splitlines(keepends=True)
-            kept = [line for line in lines if not goes(head_of(line))]
-            gone += len(lines) - len(kept)
-            if len(kept) < len(lines):
-                _replace(path, b"".join(kept))
+            with reading(str(path)):
+                pass  # before anything has changed: what is no file is told here
+        log.count_purge(held)
+        for path in log.files():
+            try:
+                gone += _without(str(path), goes)
+            except OSError as error:
+                told = f"{path} cannot be purged: {error.strerror}; gone before it: {gone} lines"
+                raise RequestLogError(told) from None
     return gone
 
 
@@ -46,10 +66,11 @@ def expire(before: str) -> None:
 
     Cheap where there are none: no more than the first line of a file is read then. A line that
     stands behind a newer one, as of a pass whose outcome was told late, goes along with that one.
+    Raise RequestLogError if that cannot be done.
     """
     with _alone():
-        for path in log.files():
-            with path.open("rb") as file:
+        for path in map(str, log.files()):
+            with reading(path) as file:
                 first = file.readline(REQUEST_LINE_MAX_BYTES)
                 if head_of(first).time >= before:
                     continue
@@ -60,26 +81,39 @@ def expire(before: str) -> None:
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """Hold off who appends. Raise RequestLogError if that, or a step inside, cannot be done."""
+def _alone() -> Iterator[int | None]:
+    """Hold off who appends, and give the lock's descriptor; None where there is no log.
+
+    Raise RequestLogError if that, or a step inside, cannot be done.
+    """
     if not os.path.isdir(folder()):
-        yield
+        yield None
         return
     try:
-        with log.alone() as is_alone:
-            if not is_alone:
+        with log.alone() as held:
+            if held is None:
                 raise RequestLogError(f"{folder()} is in use: try again")
-            yield
+            yield held
     except OSError as error:
         raise RequestLogError(f"{folder()} cannot be purged: {error.strerror}") from None
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _without(path: str, goes: Callable[[Head], bool]) -> int:
+    """Take the lines that go out of a file; return how many."""
+    with reading(path) as file:
+        lines = file.read().splitlines(keepends=True)
+    kept = [line for line in lines if not goes(head_of(line))]
+    if len(kept) < len(lines):
+        _replace(path, b"".join(kept))
+    return len(lines) - len(kept)
+
+
+def _replace(path: str, data: bytes) -> None:
     """Put what stays in a file's place; a file of which nothing stays goes."""
     if not data:
         _unlink(path)
         return
-    draft = path.with_name(f"{secrets.token_hex(8)}.draft")
+    draft = os.path.join(folder(), f"{secrets.token_hex(8)}.draft")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
@@ -88,6 +122,6 @@ def _replace(path: Path, data: bytes) -> None:
     os.replace(draft, path)
 
 
-def _unlink(path: Path) -> None:
+def _unlink(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)

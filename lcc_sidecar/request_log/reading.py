@@ -5,17 +5,14 @@ range in which it begins. The cuts depend on the files' sizes alone.
 """
 
 import os
-import re
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import msgspec
-
+from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.limits import REVIEW_CHUNK_BYTES, REVIEW_LINE_MAX_BYTES, REVIEW_RANGE_BYTES
-from lcc_sidecar.request_log.line import Line, decoder
-
-_FILE = re.compile(r"log(?:\.(\d+))?\.jsonl")
+from lcc_sidecar.request_log.decoding import DamagedError, NoLineError, decoded
+from lcc_sidecar.request_log.files import check, opened
+from lcc_sidecar.request_log.line import Line, decoder, is_ours
 
 
 @dataclass(frozen=True)
@@ -35,25 +32,18 @@ class PassedOver:
     foreign: int = 0
 
 
-def log_files(folder: str) -> list[str]:
-    """Return the files of the log in `folder`, oldest first; none if there is no log."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    found = [(-int(match[1] or 0), name) for name in names if (match := _FILE.fullmatch(name))]
-    return [os.path.join(folder, name) for _, name in sorted(found)]
-
-
 def ranges(files: list[str]) -> list[Range]:
-    """Cut regular files into ranges; a link, or what is gone meanwhile, has none."""
+    """Cut files into ranges; what is gone meanwhile has none.
+
+    Raise RequestLogError for what is no regular file.
+    """
     found = []
     for path in files:
+        check(path)
         try:
-            status = os.lstat(path)
+            size = os.lstat(path).st_size
         except OSError:
             continue
-        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
         found += [
             Range(path, start, min(start + REVIEW_RANGE_BYTES, size))
             for start in range(0, size, REVIEW_RANGE_BYTES)
@@ -62,12 +52,18 @@ def ranges(files: list[str]) -> list[Range]:
 
 
 def read(part: Range, over: PassedOver) -> Iterator[list[Line]]:
-    """Yield the lines that begin in a range, many at a time; count what is none in `over`."""
+    """Yield the lines that begin in a range, many at a time; count what is none in `over`.
+
+    Raise RequestLogError if the file cannot be read.
+    """
     for block in _blocks(part, over):
         try:
-            yield decoder.decode_lines(block)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            yield list(_one_by_one(block, over))
+            found = decoded(decoder.decode_lines, block)
+        except NoLineError:
+            found = list(_one_by_one(block, over))
+        lines = [line for line in found if is_ours(line)]
+        over.foreign += len(found) - len(lines)
+        yield lines
 
 
 def _one_by_one(block: bytes, over: PassedOver) -> Iterator[Line]:
@@ -75,19 +71,21 @@ def _one_by_one(block: bytes, over: PassedOver) -> Iterator[Line]:
         if not line.strip():
             continue
         try:
-            yield decoder.decode(line)
-        except msgspec.ValidationError:
-            over.foreign += 1
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            yield decoded(decoder.decode, line)
+        except DamagedError:
             over.damaged += 1
+        except NoLineError:
+            over.foreign += 1
 
 
 def _blocks(part: Range, over: PassedOver) -> Iterator[bytes]:
     """Yield whole lines in blocks; a line without end is counted once and never held."""
     try:
-        descriptor = os.open(part.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    except OSError:
-        return  # rotated away meanwhile
+        descriptor = opened(part.path, os.O_RDONLY)
+    except FileNotFoundError:
+        return  # a purge
+    except OSError as error:
+        raise RequestLogError(f"{part.path} cannot be read: {error.strerror}") from None
     with open(descriptor, "rb", buffering=0) as file:
         at = max(0, part.start - 1)
         file.seek(at)

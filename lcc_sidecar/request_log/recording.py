@@ -146,8 +146,8 @@ def refused(error: LccError) -> str:
 
 def as_written(moment: datetime) -> str:
     """Return a time as a line has it: such texts have the order of their times."""
-    utc = moment.astimezone(UTC)
-    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03}Z"
+    utc = moment.astimezone(UTC).replace(tzinfo=None)
+    return f"{utc.isoformat(timespec='milliseconds')}Z"  # strftime's %Y does not pad every year
 
 
 def method_name(method: str) -> str:

@@ -19,9 +19,10 @@ from lcc_sidecar.limits import (
     REVIEW_RANGE_BYTES,
 )
 from lcc_sidecar.request_log import histogram
+from lcc_sidecar.request_log.files import log_files
 from lcc_sidecar.request_log.histogram import Histogram
 from lcc_sidecar.request_log.line import CHANGED, LIVE, UNSETTLED
-from lcc_sidecar.request_log.reading import Range, log_files, ranges, read
+from lcc_sidecar.request_log.reading import Range, ranges, read
 from lcc_sidecar.request_log.tally import GONE, OTHER, STAGES, Tally
 
 SESSIONS_TOLD = 8

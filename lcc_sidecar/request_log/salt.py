@@ -12,6 +12,7 @@ from typing import Literal
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.paths import make_private
+from lcc_sidecar.request_log.files import check, reading
 from lcc_sidecar.request_log.marker import folder
 
 _SALT_BYTES, _HASH_BYTES = 32, 8
@@ -24,7 +25,8 @@ def hashed(kind: Literal["session", "body"], name: str | None) -> str:
 
 
 def forget() -> None:
-    """Remove the salt: the next hash has a new one."""
+    """Remove the salt: the next hash has a new one. Raise RequestLogError if it is no file."""
+    check(_path())
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         os.unlink(_path())
 
@@ -35,11 +37,10 @@ def _salt() -> bytes:
 
 def _read() -> bytes | None:
     try:
-        descriptor = os.open(_path(), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with reading(_path()) as file:
+            salt = file.read(_SALT_BYTES + 1)
     except FileNotFoundError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        salt = file.read(_SALT_BYTES + 1)
     if len(salt) != _SALT_BYTES:
         raise RequestLogError(f"{_path()} is damaged: remove it, or run lcc log purge")
     return salt

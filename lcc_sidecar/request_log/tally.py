@@ -7,7 +7,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import date
 from functools import partial
 from operator import attrgetter
 from typing import TypeVar
@@ -70,13 +69,10 @@ class Tally:
 
         Field by field: short loops over one table at a time take half as long as one long loop.
         """
-        days = self.days
-        dated = [line for line in lines if line.time[:10] in days or _is_day(line.time[:10])]
-        known = [line for line in dated if since <= line.time <= until]
-        self.over.foreign += len(lines) - len(dated)
-        if len(known) < len(dated):
-            self.older += sum(line.time < since for line in dated)
-            self.future += sum(line.time > until for line in dated)
+        known = [line for line in lines if since <= line.time <= until]
+        if len(known) < len(lines):
+            self.older += sum(line.time < since for line in lines)
+            self.future += sum(line.time > until for line in lines)
         self.lines += len(known)
         passes = [line for line in known if line.outcome != RECALLED]
         if len(passes) < len(known):
@@ -182,14 +178,6 @@ class Tally:
         if len(self.recalled) > REVIEW_RECALLED_MAX:
             self.recalled = set(sorted(self.recalled)[:REVIEW_RECALLED_MAX])
             self.recalled_more = True
-
-
-def _is_day(day: str) -> bool:
-    try:
-        date.fromisoformat(day)
-    except ValueError:
-        return False
-    return True
 
 
 def _add_counts(table: dict[str, int], many: Iterable[dict[str, int]]) -> None:

@@ -49,19 +49,20 @@ class Seen:
 def log_answer(seen: Seen, reply: dict[str, Any], answers: Answers | None) -> None:
     """Append the line, if the log is on; that it cannot be written stands in the sidecar's log.
 
-    That of an answer waits in `answers` until its fate is known. A subagent's is never told, and
-    counts as standing.
+    That of an answer waits in `answers` until its fate is known; a purge in the meantime takes it
+    along. A subagent's is never told, and counts as standing.
     """
     if not is_on():
         return
     took_s = time.perf_counter() - seen.started
+    since = request_log.purges()  # before the entry is made: it names the session
     entry = request_log.made(lambda: _entry(seen, reply, took_s), _warn)
     if entry is None:
         return
 
     def append(fate: Fate) -> None:
         told = entry if fate == "stands" else recording.undone(entry, fate)
-        request_log.append(lambda: told, _warn)
+        request_log.append(lambda: told, _warn, since)
 
     if reply["outcome"] == "replaced" and answers and not seen.is_subagents:
         answers.expect(seen.session_id, reply["notes"], append)

@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 from lcc_sidecar.cli.main import lcc
 from lcc_sidecar.request_log import export, log, marker, purge, salt
+from lcc_sidecar.request_log.entry import Stages
 from lcc_sidecar.request_log.recording import recall_entry
 from tests.request_log.test_log import HASH, entry
 
@@ -70,6 +71,15 @@ def test_off_says_that_the_lines_stay(logged):
     append()
 
     assert run("off") == f"The request log is off; 1 line stays in {marker.folder()}.\n"
+
+
+def test_off_says_that_it_is_off_even_where_the_log_cannot_be_read(logged, folder):
+    log.newest().mkdir()
+    done = CliRunner().invoke(lcc, ["log", "off"])
+
+    assert done.stdout == "The request log is off.\n"
+    assert "is a folder" in str(done.exception)
+    assert not marker.is_on()
 
 
 def test_purge_removes_every_line_and_the_salt(logged):
@@ -170,7 +180,7 @@ def test_export_writes_one_row_a_pass_with_its_recalls(logged):
         log.append(lambda: recall_entry(HASH, HASH, "id", "cli", datetime.now(UTC)))
     log.append(lambda: recall_entry("f" * 16, HASH, "id", "cli", datetime.now(UTC)))
 
-    first, second = csv.DictReader(io.StringIO(run("export")))
+    first, second, third = csv.DictReader(io.StringIO(run("export")))
     assert list(first) == list(export.COLUMNS)
     assert (first["outcome"], first["reason"], first["recalls"]) == (
         "fell_back",
@@ -181,6 +191,7 @@ def test_export_writes_one_row_a_pass_with_its_recalls(logged):
     assert (second["most_kept_reason"], second["most_kept_chars"]) == ("not_text", "90")
     assert (second["results_chars_before"], second["results_chars_after"]) == ("150", "70")
     assert (second["recalls"], second["billed_before"], second["ms_total"]) == ("2", "", "1.5")
+    assert (third["session"], third["outcome"], third["recalls"]) == ("f" * 16, "recalled", "1")
 
 
 def test_a_damaged_line_is_left_out_and_said(logged):
@@ -200,9 +211,9 @@ def test_parquet_holds_the_same_rows_as_csv(logged, tmp_path: Path):
     append(client="2.1.332")
     told = run("export", "-o", tmp_path / "me.parquet")
 
-    assert told == f"2 passes written to {tmp_path / 'me.parquet'}\n"
+    assert told == f"2 rows written to {tmp_path / 'me.parquet'}\n"
     rows = parquet.read_table(tmp_path / "me.parquet").to_pylist()
-    assert rows == export.table(log.lines())[0]
+    assert rows == export.table(marker.folder())[0]
     assert (rows[0]["billed_before"], rows[1]["billed_before"]) == (5, None)
 
 
@@ -225,6 +236,8 @@ def test_the_query_of_the_readme_reads_many_peoples_exports_at_once(
             append(tokens_before=1000, tokens_after=400, time=at(days=number), outcome="replaced")
         append(tokens_before=1000, tokens_after=1000, outcome="too_little")
         append(tokens_before=1000, tokens_after=1000, outcome="fell_back: cancelled")
+        append(outcome="refused: UsageError", trigger="cli", ms=Stages(total=0.0))
+        log.append(lambda: recall_entry("f" * 16, HASH, "id", "cli", datetime.now(UTC)))
         run("export", "-o", tmp_path / f"exports/{person}.{kind}")
         run("purge", "--yes")
     monkeypatch.chdir(tmp_path)
@@ -238,6 +251,7 @@ def test_the_query_of_the_readme_reads_many_peoples_exports_at_once(
     assert set(found) == {"ada", "ben"}
     assert (found["ada"]["passes"], found["ada"]["tokens_freed"]) == (5, 1800)
     assert (found["ben"]["passes"], found["ben"]["tokens_freed"]) == (3, 600)
+    assert found["ada"]["recalls"] == 1
     assert found["ada"]["summaries_avoided"] == 0.75
     assert found["ada"]["ms_p50"] == found["ada"]["ms_p95"] == 1.5
 

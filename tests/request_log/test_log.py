@@ -171,7 +171,7 @@ def test_a_pipe_in_the_logs_place_is_not_waited_for(logged, folder: Path):
     told = []
     log.append(entry, told.append)
 
-    assert "is no regular file" in str(told[0])
+    assert "is a FIFO, not a regular file" in str(told[0])
 
 
 def test_a_folder_that_others_can_enter_is_not_used(logged, folder: Path):
@@ -198,7 +198,7 @@ def test_the_warning_stands_on_standard_error_once(logged, folder: Path):
 
     assert (done.returncode, done.stdout) == (0, "goes on\n")
     [line] = done.stderr.splitlines()
-    assert line.startswith(f"lcc: the request log in {folder} cannot be written: ")
+    assert line.startswith(f"lcc: {folder}/log.jsonl is a folder, not a regular file: remove it")
     assert line.endswith("; the pass itself is not affected")
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from lcc_sidecar import limits
 from lcc_sidecar.request_log import reading, tally
+from lcc_sidecar.request_log.files import log_files
 from lcc_sidecar.request_log.histogram import percentile, step_of
-from lcc_sidecar.request_log.reading import PassedOver, Range, log_files, ranges, read
+from lcc_sidecar.request_log.reading import PassedOver, Range, ranges, read
 from lcc_sidecar.request_log.review import Reason, Review, Tool, review
 from tests.request_log.loglines import line, lines, recall, write
 
@@ -92,8 +93,8 @@ def test_all_files_of_a_rotated_log_count_and_nothing_else(isolated_home, now):
     write(folder, [line()], "log.1.jsonl")
     write(folder, [line()], "log.12.jsonl")
     write(folder, [line()], "log.jsonl.bak")
-    (folder / "log.2.jsonl").symlink_to(folder / "log.jsonl")
-    (folder / "log.3.jsonl").mkdir()
+    write(folder, [line()], "log.99999.jsonl")
+    write(folder, [line()], "log.02.jsonl")
 
     assert log_files(str(folder))[0].endswith("log.12.jsonl")
     assert review(str(folder), now=now).lines == 3
@@ -138,11 +139,11 @@ import msgspec
 from lcc_sidecar import limits
 
 limits.REVIEW_RANGE_BYTES = 500_000
-from lcc_sidecar.request_log import reading
+from lcc_sidecar.request_log import files, reading
 from lcc_sidecar.request_log.review import review
 
 if __name__ == "__main__":
-    assert len(reading.ranges(reading.log_files(sys.argv[1]))) > 3
+    assert len(reading.ranges(files.log_files(sys.argv[1]))) > 3
     found = review(sys.argv[1], now=datetime(2026, 11, 30, 22, tzinfo=UTC))
     sys.stdout.buffer.write(msgspec.json.encode(found))
 """
