@@ -9,7 +9,8 @@ import click
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from lcc_sidecar.cli.receipt import new_table, plain
+from lcc_sidecar.cli.receipt import plain
+from lcc_sidecar.cli.table import FigureTable, figure
 from lcc_sidecar.forking import read_original
 from lcc_sidecar.limits import USUAL_CHARS_PER_TOKEN
 from lcc_sidecar.stash import journal
@@ -109,7 +110,8 @@ def _map(sizes: dict[str, int], total: int) -> Text:
 
 
 def _tools(seen: Window) -> RenderableType:
-    found = new_table("Results", "tokens held", "could go", "proven elsewhere", "by the stash")
+    heads = ("tokens held", "could go", "proven elsewhere", "by the stash")
+    found = FigureTable("Results", *map(figure, heads))
     ranked = sorted(seen.tools.items(), key=lambda item: -item[1].held)
     for name, tool in ranked[:_TOOLS_SHOWN]:
         sizes = (tool.held, tool.provable + tool.stashable, tool.provable, tool.stashable)
@@ -133,7 +135,8 @@ def _went(passes: list[Pass]) -> Iterable[RenderableType]:
     if not passes:
         yield Text("Nothing went yet.", style="dim")
         return
-    found = new_table("What went (tokens)", "results", "evidence kept", "before", "after", "tier")
+    heads = ("results", "evidence kept", "before", "after")
+    found = FigureTable("What went (tokens)", *map(figure, heads), "tier")
     for done in passes[-_PASSES_SHOWN:]:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(done.passed_at))
         numbers = (done.elided, done.evidence, done.tokens_before, done.tokens_after)

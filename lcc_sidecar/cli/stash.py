@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import click
 
 from lcc_sidecar.cli import stash_tables as tables
+from lcc_sidecar.cli.asking import is_agreed
 from lcc_sidecar.cli.progress import progress_bar
+from lcc_sidecar.cli.suggesting import SuggestingGroup
 from lcc_sidecar.errors import StashError, UsageError
 from lcc_sidecar.output import to_json, write_stdout
 from lcc_sidecar.settings import Settings, load
@@ -18,7 +20,7 @@ from lcc_sidecar.stash import purge as purging
 from lcc_sidecar.stash.database import Database, stash_path
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def stash() -> None:
     """Look after what is kept of sessions: the results behind pointers, and all else for a while.
 
@@ -62,7 +64,7 @@ def list_(session: str | None, *, as_json: bool) -> None:
         database.close()
 
 
-@stash.command()
+@stash.command(short_help="Let go what is too old or too much.")
 def gc() -> None:
     """Let go what is older than `stash_days` or more than `stash_max_bytes`.
 
@@ -79,7 +81,7 @@ def gc() -> None:
     tables.print_collected(done, settings)
 
 
-@stash.command()
+@stash.command(short_help="Write what a SESSION holds as files.")
 @click.argument("what", metavar="SESSION|ID")
 @click.argument("folder", metavar="DIR", type=click.Path())
 def export(what: str, folder: str) -> None:
@@ -121,7 +123,7 @@ def purge(
         numbers = _named(database, sessions, older_than)
         plan = purging.plan(database, numbers)
         tables.print_plan(plan)
-        if not yes and not click.confirm("Remove it for good?"):
+        if not yes and not is_agreed("Remove it for good?"):
             click.echo("Nothing was removed.")
             return
         with progress_bar() as progress:

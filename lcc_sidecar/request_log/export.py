@@ -60,9 +60,10 @@ _AS_THEY_ARE = [name for name in COLUMNS if name in _Line.__struct_fields__]
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def table(lines: Iterable[bytes]) -> tuple[list[dict[str, Any]], int]:
+def table(lines: Iterable[bytes], since: str = "") -> tuple[list[dict[str, Any]], int]:
     """Return the rows, the oldest first, and how many lines could not be read.
 
+    What is older than `since`, a time as lines have it, is left out.
     `recalls` counts what was recalled in a session between its pass and the next one.
     """
     rows: list[dict[str, Any]] = []
@@ -76,6 +77,8 @@ def table(lines: Iterable[bytes]) -> tuple[list[dict[str, Any]], int]:
             continue
         if line.schema != SCHEMA:
             unread += 1
+        elif line.time < since:
+            continue
         elif line.outcome == "recalled":
             if line.session in newest:
                 newest[line.session]["recalls"] += 1

@@ -9,6 +9,11 @@ from lcc_sidecar.errors import UsageError
 _NAME = re.compile(r"[A-Za-z0-9-]+")
 
 
+def client_folder() -> str:
+    """Return Claude Code's own folder, with its settings and sessions."""
+    return os.path.expanduser(os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude")
+
+
 def find_session(named: str) -> str:
     """Return the path of the session file that a person named.
 
@@ -17,8 +22,7 @@ def find_session(named: str) -> str:
     """
     if not _NAME.fullmatch(named) or os.path.isfile(named):
         return named
-    config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-    folder = os.path.join(config, "projects")
+    folder = os.path.join(client_folder(), "projects")
     found = sorted(glob.glob(os.path.join(glob.escape(folder), "*", f"{named}.jsonl")))
     if not found:
         raise UsageError(f"no session {named} in {folder}: give its whole id, or the file's path")
