@@ -4,9 +4,10 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import click
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
 from lcc_sidecar.cli.receipt import plain
@@ -70,7 +71,7 @@ def _parts(
         f"  {about}{_short(held)} tokens{share}",
     )
     yield ""
-    yield _map(sizes, total)
+    yield _Map(sizes, total)
     yield ""
     for kind, (glyph, style, words) in _KINDS.items():
         if sizes[kind]:
@@ -97,16 +98,23 @@ def _sizes(seen: Window, tokens: int | None, window: int | None) -> dict[str, in
     return sizes
 
 
-def _map(sizes: dict[str, int], total: int) -> Text:
-    """Return the window as a field of cells, each of them the same share of it."""
-    cells: list[tuple[str, str]] = []
-    upto = 0
-    for kind, size in sizes.items():
-        upto += size
-        glyph, style, _ = _KINDS[kind]
-        cells += [(glyph, style)] * (round(upto / total * _CELLS * _ROWS) - len(cells))
-    rows = [cells[at : at + _CELLS] for at in range(0, len(cells), _CELLS)]
-    return Text("\n").join(Text.assemble("  ", *row) for row in rows)
+@dataclass(frozen=True, slots=True)
+class _Map:
+    """The window as a field of cells, each of them the same share of it; as wide as fits."""
+
+    sizes: dict[str, int]
+    total: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = max(1, min(_CELLS, options.max_width - 2))
+        cells: list[tuple[str, str]] = []
+        upto = 0
+        for kind, size in self.sizes.items():
+            upto += size
+            glyph, style, _ = _KINDS[kind]
+            cells += [(glyph, style)] * (round(upto / self.total * width * _ROWS) - len(cells))
+        for at in range(0, len(cells), width):
+            yield Text.assemble("  ", *cells[at : at + width])
 
 
 def _tools(seen: Window) -> RenderableType:

@@ -99,9 +99,10 @@ def _figures(review: Review) -> Iterator[Text]:
         yield _figure("a pass", told_ms(latency.p50), f"{more}, slowest {told_ms(review.slowest)}")
     least = "at least " if recalls.is_at_least else ""
     back = f"{least}{counted(recalls.results, 'result')}"
-    asked, removed = counted(recalls.calls, "recall"), counted(recalls.removed, "result")
+    asked = f"in {counted(recalls.calls, 'recall')}; " if recalls.calls else ""
     share = percent(recalls.results, recalls.removed)
-    yield _figure("recalled", back, f"in {asked}; {share} of {removed} that went")
+    went = f"{share} of {counted(recalls.removed, 'result')} that went"
+    yield _figure("recalled", back, f"{asked}{went}")
 
 
 def _figure(name: str, figure: str, more: str) -> Text:

@@ -77,6 +77,7 @@ class FigureTable:
     def __init__(self, *columns: Column | str) -> None:
         self._columns = [words(one) if isinstance(one, str) else one for one in columns]
         self._rows: list[list[Text]] = []
+        self._cells = [0] * len(columns)  # the widest cell of each
 
     def add_row(self, *cells: Text | str) -> None:
         row = [Text(cell) if isinstance(cell, str) else cell for cell in cells]
@@ -84,6 +85,9 @@ class FigureTable:
             if column.kind is _Kind.CUT:
                 cell.no_wrap, cell.overflow = True, "ellipsis"
         self._rows.append(row)
+        self._cells = [
+            max(most, cell.cell_len) for most, cell in zip(self._cells, row, strict=True)
+        ]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         wide = options.update(width=_UNBOUNDED)
@@ -94,7 +98,7 @@ class FigureTable:
         yield self._table(layout, least=False)
 
     def _table(self, layout: _Layout, *, least: bool) -> Table:
-        """Return the table in a layout; `least`: with its words as narrow as they may become."""
+        """Return the table in a layout; `least`: bare, its words as narrow as they may become."""
         table = Table(
             box=box.SIMPLE_HEAD,
             pad_edge=False,
@@ -114,7 +118,7 @@ class FigureTable:
                 overflow="fold",
                 width=self._width(place, layout, least=least),
             )
-        for row in self._rows:
+        for row in [] if least else self._rows:
             table.add_row(*(row[place] for place in shown))
         return table
 
@@ -123,11 +127,8 @@ class FigureTable:
         if not layout.wraps:
             return natural
         if kind in (_Kind.WHOLE, _Kind.BAR):
-            return max(self._cells(place), *map(len, self._columns[place].head.split()), 1)
+            return max(self._cells[place], *map(len, self._columns[place].head.split()), 1)
         return min(natural, _LEAST_WORDS) if least else None
 
     def _natural(self, place: int) -> int:
-        return max(len(self._columns[place].head), self._cells(place), 1)
-
-    def _cells(self, place: int) -> int:
-        return max((row[place].cell_len for row in self._rows), default=0)
+        return max(len(self._columns[place].head), self._cells[place], 1)
