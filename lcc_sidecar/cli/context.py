@@ -10,6 +10,7 @@ import click
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.receipt import plain
 from lcc_sidecar.cli.table import FigureTable, figure
 from lcc_sidecar.forking import read_original
@@ -156,13 +157,13 @@ def savings_words(found: Sequence[Saving]) -> str:
     """Return in one line what the compactions of a session saved and cost; empty without any."""
     if not found:
         return ""
-    count = f"{len(found)} compaction{'s' if len(found) > 1 else ''}"
     requests = sum(saving.requests for saving in found)
     read, wrote = sum(s.summary_read for s in found), sum(s.summary_written for s in found)
     summaries = f" (summaries: {_large(read)} read, {_large(wrote)} written)" if read else ""
     unsent, anew = sum(s.not_resent for s in found), sum(s.rewritten for s in found)
     return (
-        f"{count}, {requests} requests since: {_large(unsent)} tokens not sent again, "
+        f"{count(len(found), 'compaction')}, {count(requests, 'request')} since: "
+        f"{_large(unsent)} tokens not sent again, "
         f"{_large(anew)} cached anew{summaries}; net {_large(round(sum(s.net for s in found)))} "
         "of fresh input"
     )

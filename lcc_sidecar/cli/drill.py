@@ -6,8 +6,8 @@ from functools import partial
 
 import click
 
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.progress import progress_bar
-from lcc_sidecar.cli.stash_tables import count
 from lcc_sidecar.stash.bodies import recall_text
 from lcc_sidecar.transcript.files import load_document, session_id_of
 from lcc_sidecar.verify.drill import drill as follow_all

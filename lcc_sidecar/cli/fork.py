@@ -8,10 +8,10 @@ from contextlib import closing, contextmanager
 
 import click
 
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
 from lcc_sidecar.cli.refused import RefusingCommand
-from lcc_sidecar.cli.stash_tables import count
 from lcc_sidecar.compaction import Compaction
 from lcc_sidecar.compaction import compact as run_pass
 from lcc_sidecar.errors import LccError, StashError

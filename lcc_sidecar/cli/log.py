@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from lcc_sidecar.cli.asking import is_agreed
-from lcc_sidecar.cli.stash_tables import count, size
+from lcc_sidecar.cli.plural import count
+from lcc_sidecar.cli.stash_tables import size
 from lcc_sidecar.cli.suggesting import SuggestingGroup
 from lcc_sidecar.errors import RequestLogError, UsageError
 from lcc_sidecar.limits import REQUEST_LOG_FILES_MAX, REQUEST_LOG_MAX_BYTES, STASH_DAYS_MAX

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from lcc_sidecar.cli.stash_tables import count
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.suggesting import SuggestingGroup
 from lcc_sidecar.errors import SidecarError
 from lcc_sidecar.sidecar import lifecycle

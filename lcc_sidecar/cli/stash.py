@@ -8,6 +8,7 @@ import click
 
 from lcc_sidecar.cli import stash_tables as tables
 from lcc_sidecar.cli.asking import is_agreed
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.suggesting import SuggestingGroup
 from lcc_sidecar.errors import StashError, UsageError
@@ -94,13 +95,12 @@ def export(what: str, folder: str) -> None:
         database.close()
     left = len(rows) - written - damaged
     click.echo(
-        f"{tables.count(written, 'file')} and index.jsonl written to {folder}"
-        + (f"; {tables.count(left, 'entry', 'entries')} withheld or collected" if left else "")
+        f"{count(written, 'file')} and index.jsonl written to {folder}"
+        + (f"; {count(left, 'entry', 'entries')} withheld or collected" if left else "")
     )
     if damaged:
         raise StashError(
-            f"{tables.count(damaged, 'text')} damaged in the stash and not written; index.jsonl"
-            " says which"
+            f"{count(damaged, 'text')} damaged in the stash and not written; index.jsonl says which"
         )
 
 
@@ -130,7 +130,7 @@ def purge(
             purging.purge(database, numbers, progress)
     finally:
         database.close()
-    click.echo(f"Removed: {tables.count(plan.bodies, 'text')} of all files of the stash.")
+    click.echo(f"Removed: {count(plan.bodies, 'text')} of all files of the stash.")
 
 
 def _named(database: Database, names: Sequence[str], older_than: float | None) -> list[int]:

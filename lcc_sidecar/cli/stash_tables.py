@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.table import FigureTable, code, figure, line
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.stash.gc import Collected
@@ -148,10 +149,6 @@ def age(when: float | None, now: float) -> str:
         if now - when >= unit:
             return f"{int((now - when) / unit)} {name}"
     return "0 min"
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def plain(text: str) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.request_log.entry import SCHEMA
+from lcc_sidecar.request_log.line import REFUSED
 
 KINDS: Final = ("keep", "replace", "dedupe", "trim", "drop")
 STAGES: Final = ("total", "decide", "prove", "stash", "verify", "report")
@@ -83,8 +84,9 @@ def table(lines: Iterable[bytes], since: str = "") -> tuple[list[dict[str, Any]]
             if line.session in newest:
                 newest[line.session]["recalls"] += 1
         else:
-            row = newest[line.session] = _row(line)
-            rows.append(row)
+            rows.append(_row(line))
+            if not line.outcome.startswith(REFUSED):  # it removed nothing to be recalled
+                newest[line.session] = rows[-1]
     return rows, unread
 
 
