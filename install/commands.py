@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from install import console, installing, testing, uninstalling
+from install import console, environment, installing, testing, uninstalling
 from lcc_sidecar.errors import LccError
 
 
@@ -28,13 +28,13 @@ def main(arguments: list[str]) -> int:
 def _run(options: argparse.Namespace) -> None:
     if options.command == "uninstall":
         if options.dry_run:
-            uninstalling.preview()
+            uninstalling.preview(purge=options.purge)
         else:
             uninstalling.uninstall(purge=options.purge)
     elif options.dry_run:
         installing.preview()
     else:
-        installing.install(options.wheels, options.session)
+        installing.install(options.wheels, options.session, options.extras)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -56,6 +56,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--wheels", type=Path, metavar="DIR", help="a folder of wheels, for a machine offline"
+    )
+    parser.add_argument(
+        "--with",
+        dest="extras",
+        action="append",
+        default=[],
+        choices=environment.extras(installing.SOURCE),
+        help="install what only some verbs need, too: the page of `lcc log review`, Parquet, the "
+        "plot of `lcc bench`, a judge on this machine; it is kept by later installs",
     )
     parser.add_argument(
         "--session",

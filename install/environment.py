@@ -6,7 +6,9 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from install.console import short
 from lcc_sidecar.errors import InstallError
@@ -67,16 +69,28 @@ def make(venv: Path) -> str:
     return version
 
 
-def gather_wheels(python: Path, source: Path, wheels: Path, given: Path | None) -> str:
+def extras(source: Path) -> list[str]:
+    """Return the names of the extras that `source` has."""
+    return list(_project(source)["project"]["optional-dependencies"])
+
+
+def _project(source: Path) -> dict[str, Any]:
+    return tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def gather_wheels(
+    python: Path, source: Path, wheels: Path, given: Path | None, chosen: Sequence[str]
+) -> str:
     """Leave in `wheels` what an install of `source` needs, all of it; return where it came from.
+
+    `chosen` are the extras that are to come along.
 
     First without the network: from `given`, and from what an earlier install left in `wheels`.
     The build backend is among them, so that the same works again with no network. (pip's own cache
     cannot stand in for them: it answers only when the index confirms it.)
     """
-    project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))
     # "." and not its path: pip takes "[x]" at a path's end for the name of an extra
-    wanted = [*project["build-system"]["requires"], "."]
+    wanted = [*_project(source)["build-system"]["requires"], _with_extras(".", chosen)]
     fresh = wheels.with_name("wheels.new")
     if fresh.is_dir() and not wheels.is_dir():  # an install was killed between the two moves below
         fresh.rename(wheels)
@@ -101,12 +115,17 @@ def gather_wheels(python: Path, source: Path, wheels: Path, given: Path | None) 
     return came_from
 
 
-def install(python: Path, wheels: Path) -> None:
-    """Install the package, and what it needs, from `wheels` alone."""
-    common = ("install", "--quiet", "--no-index", "--find-links", str(wheels), "lcc-sidecar")
-    pip(python, *common, what="the package could not be installed", own_settings=False)
+def _with_extras(package: str, chosen: Sequence[str]) -> str:
+    return f"{package}[{','.join(chosen)}]" if chosen else package
+
+
+def install(python: Path, wheels: Path, chosen: Sequence[str]) -> None:
+    """Install the package, and what it and its chosen extras need, from `wheels` alone."""
+    common = ("install", "--quiet", "--no-index", "--find-links", str(wheels))
+    package = _with_extras("lcc-sidecar", chosen)
+    pip(python, *common, package, what="the package could not be installed", own_settings=False)
     # The same version again, from a source tree that may have changed.
-    again = (*common, "--force-reinstall", "--no-deps")
+    again = (*common, "lcc-sidecar", "--force-reinstall", "--no-deps")
     pip(python, *again, what="the package was not replaced", own_settings=False)
 
 

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,8 +49,11 @@ def places() -> Places:
     return Places(data, data / "venv", data / "wheels", data / "plugin", settings)
 
 
-def install(wheels: Path | None, session: str | None) -> None:
-    """Install, or bring an installation up to date. Raise LccError at the step that failed."""
+def install(wheels: Path | None, session: str | None, extras: Sequence[str]) -> None:
+    """Install, or bring an installation up to date. Raise LccError at the step that failed.
+
+    `extras` are added to those of earlier installs.
+    """
     to = places()
     _check_settings(to)  # and the session: before anything is made
     file = selftest.find_session(session, registration.client_folder()) if session else None
@@ -58,13 +61,15 @@ def install(wheels: Path | None, session: str | None) -> None:
         with step("python") as said:
             said(f"{environment.make(to.venv)}  {short(to.python)}")
         with step("packages") as said:
-            source = environment.gather_wheels(to.python, SOURCE, to.wheels, wheels)
-            environment.install(to.python, to.wheels)
-            said(f"lcc-sidecar {__version__} from {source}; kept in {short(to.wheels)}")
+            chosen = sorted({*extras, *record.read().get("extras", ())})
+            source = environment.gather_wheels(to.python, SOURCE, to.wheels, wheels, chosen)
+            environment.install(to.python, to.wheels, chosen)
+            with_ = f" with {', '.join(chosen)}" if chosen else ""
+            said(f"lcc-sidecar {__version__}{with_} from {source}; kept in {short(to.wheels)}")
         with step("plugin") as said:
             count = plugin_copy.write(SOURCE, to.plugin, to.python)
             said(f"{count} files  {short(to.plugin)}")
-            _record(to)
+            _record(to, chosen)
         with step("sidecar") as said:
             lcc.run(to.python, "sidecar", "stop", may_fail=True)  # one from before this install
             said(lcc.run(to.python, "sidecar", "start").partition(":")[0])
@@ -130,9 +135,9 @@ def _check_settings(to: Places) -> tuple[str | None, str]:
     return before, after
 
 
-def _record(to: Places) -> None:
+def _record(to: Places, extras: Sequence[str]) -> None:
     cache = environment.ask(to.python, _ASK_CACHE)
-    made = {"python": str(to.python), "version": __version__, "cache": cache}
+    made = {"python": str(to.python), "version": __version__, "cache": cache, "extras": extras}
     record.write({"registrations": {}, **record.read(), **made})
 
 

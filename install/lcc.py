@@ -7,14 +7,20 @@ from pathlib import Path
 
 from lcc_sidecar.errors import InstallError
 from lcc_sidecar.limits import LCC_SECONDS
+from lcc_sidecar.request_log.marker import VARIABLE
 
 
-def run(python: Path, *arguments: str | Path, may_fail: bool = False) -> str:
+def run(
+    python: Path, *arguments: str | Path, may_fail: bool = False, is_logged: bool = True
+) -> str:
     """Return what `lcc` prints with these arguments.
+
+    Unless `is_logged` the person's request log hears nothing of it.
 
     Raise InstallError if it does not run, or fails and must not.
     """
     columns = shutil.get_terminal_size((100, 24)).columns
+    logging = {} if is_logged else {VARIABLE: "off"}
     named = f"`lcc {' '.join(map(str, arguments))}`"
     try:
         done = subprocess.run(
@@ -24,7 +30,7 @@ def run(python: Path, *arguments: str | Path, may_fail: bool = False) -> str:
             timeout=LCC_SECONDS,
             check=False,
             stdin=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": str(columns)},
+            env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": str(columns)} | logging,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise InstallError(f"{named} did not run: {error}") from None

@@ -13,7 +13,7 @@ def read() -> dict[str, Any]:
     """Return the record; {} if nothing is installed. Raise InstallError if it is damaged.
 
     Keys: `python`, `version`, `cache` (a folder), `registrations` (settings file to its undoing),
-    `command` (our link to `lcc`).
+    `command` (our link to `lcc`), `extras` (their names).
     """
     text = settings_file.read(Path(install_record()))
     if text is None:

@@ -40,7 +40,8 @@ def run_sample(python: Path) -> str:
         session, out, report = (Path(folder, n) for n in ("sample.jsonl", "after", "report"))
         session.write_text("".join(json.dumps(row) + "\n" for row in _rows(workspace)))
         options = ("--rules-mode", "recoverable", "--workspace-root", str(workspace))
-        receipt = lcc.run(python, "compact", session, *options, "-o", out, "-r", report)
+        command = ("compact", session, *options, "-o", out, "-r", report)
+        receipt = lcc.run(python, *command, is_logged=False)
         replaced = json.loads(report.read_bytes())["tool_calls_replaced"]
         if replaced != len(_FILES):
             raise InstallError(f"the self-test replaced {replaced} of {len(_FILES)} results")

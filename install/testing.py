@@ -52,7 +52,7 @@ def _fill(venv: Path, python: Path) -> str:
         return "as before"
     groups = tomllib.loads(project.read_text(encoding="utf-8"))["dependency-groups"]
     # The wheels stay: the installer's tests install from them, with no network.
-    environment.gather_wheels(python, SOURCE, venv / "wheels", None)
+    environment.gather_wheels(python, SOURCE, venv / "wheels", None, ())
     environment.pip(
         python,
         *("install", "--quiet", "--find-links", str(venv / "wheels"), "-e", "."),

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from install import record, registration, stash_files
+from install import record, registration, settings_file, stash_files
 from install.console import short, step
 from install.installing import Places, alone, is_our_link, places
 from lcc_sidecar.errors import InstallError, LccError, SidecarUnreachableError
@@ -16,6 +16,7 @@ from lcc_sidecar.near import client, lock, wire
 from lcc_sidecar.paths import HOME_VARIABLE, meeting_folders, meeting_point, state_dir
 
 _POINT = re.compile(r"[0-9a-f]{16}\.lock")
+_REQUESTS = "requests"
 _MADE = ("venv", "wheels", "wheels.new", "plugin", "install.json", "install.lock")
 
 
@@ -29,6 +30,7 @@ def uninstall(*, purge: bool = False) -> None:
     registrations = _registrations(known, to)
     if not to.data.exists() and not registrations:
         print(_nothing_here(to))
+        _stash_left_behind(purge=purge)
         return
     with alone(to.data):
         # First so that no new session finds us, then so that no running one can start a sidecar.
@@ -44,18 +46,28 @@ def uninstall(*, purge: bool = False) -> None:
         with step("sidecar") as said:
             said("stopped" if _stop_sidecar() else "there was none")
         with step("files") as said:
+            logged = [f"your request log in {_request_log()}"] if _request_log().exists() else []
             _remove_made(to.data)
             _remove_written()
             if "cache" in known:
                 shutil.rmtree(known["cache"], ignore_errors=True)
-            said("removed " + ", ".join(map(short, _gone(known, to))))
+            said("removed " + ", ".join(map(short, [*_gone(known, to), *logged])))
         with step("stash") as said:
             said("removed" if stash_files.remove(purge=purge) else f"kept, {_why_kept()}")
             _remove_empty(Path(state_dir()))
     _tell_what_is_left(to)
 
 
-def preview() -> None:
+def _stash_left_behind(*, purge: bool) -> None:
+    """Remove what an earlier uninstall has kept, if the person says so by now; else name it."""
+    if not stash_files.texts():
+        return
+    with step("stash") as said:
+        said("removed" if stash_files.remove(purge=purge) else f"kept, {_why_kept()}")
+        _remove_empty(Path(state_dir()))
+
+
+def preview(*, purge: bool = False) -> None:
     """Print what an uninstall would do, with the exact change of the settings. Change nothing."""
     to = places()
     known = record.read()
@@ -65,7 +77,9 @@ def preview() -> None:
     print("Would stop the sidecar and remove:")
     for what in _gone(known, to):
         print(f"  {what}")
-    if stash_files.texts():
+    if _request_log().exists():
+        print(f"  {_request_log()}: your request log; `lcc log export -o FILE` keeps its figures")
+    if stash_files.texts() and not purge:
         print(f"But for {stash_files.folder()}: {_why_kept()}")
 
 
@@ -88,6 +102,10 @@ def _nothing_here(to: Places) -> str:
 def _gone(known: dict[str, Any], to: Places) -> list[str]:
     """Return what an uninstall takes away, apart from the registration."""
     return [str(to.data), state_dir(), *([known["cache"]] if "cache" in known else [])]
+
+
+def _request_log() -> Path:
+    return Path(state_dir(), _REQUESTS)
 
 
 def _registrations(known: dict[str, Any], to: Places) -> dict[str, registration.Record]:
@@ -139,7 +157,7 @@ def _remove_written() -> None:
     state = Path(state_dir())
     for path in (*state.glob("*.log"), *state.glob("*.log.1")):
         path.unlink(missing_ok=True)
-    for name in ("compactions", "requests"):
+    for name in ("compactions", _REQUESTS):
         shutil.rmtree(state / name, ignore_errors=True)
     _remove_empty(state)
 
@@ -174,6 +192,8 @@ def _tell_what_is_left(to: Places) -> None:
     left = [folder for folder in folders if folder.exists() and set(folder.iterdir()) - ours]
     for folder in left:
         print(f"  left, because we did not make it: {folder}")
+    if str(to.plugin) in (settings_file.read(to.settings) or ""):
+        print(f"  left, because you wrote it: the status line in {to.settings}; take it out there")
     print(
         "\nlcc-sidecar is uninstalled. Sessions that are open say so at their next turn, until you"
     )

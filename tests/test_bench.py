@@ -24,6 +24,7 @@ from lcc_sidecar.bench.workspace import lay_out
 from lcc_sidecar.cli.bench import _table
 from lcc_sidecar.cli.main import lcc
 from lcc_sidecar.errors import LccError
+from lcc_sidecar.request_log import log, marker
 from lcc_sidecar.transcript.files import parse_document
 from tests.build import Session, lines, numbered, tool_use
 from tests.cli.test_cli import lcc as lcc_process
@@ -85,6 +86,16 @@ def test_a_folder_of_sessions_is_measured_and_told(session: Session, tmp_path: P
     assert "Not read: bad.jsonl" in done.output
     assert "| owner/repo a/b.jsonl @ 0123456789ab | 4 |" in done.output
     assert "2 of 2" in done.output
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_what_is_no_file_is_not_waited_for(session: Session, tmp_path: Path):
+    (tmp_path / "a.jsonl").write_bytes(session.data())
+    os.mkfifo(tmp_path / "b.jsonl")
+    done = CliRunner().invoke(lcc, ["bench", str(tmp_path), "--jobs", "1"])
+
+    assert done.exit_code == 0, done.output
+    assert "Not read: b.jsonl" in done.output
 
 
 def test_a_folder_without_sessions_is_refused(tmp_path: Path):
@@ -175,11 +186,13 @@ def test_the_options_of_a_run_all_work_together(session: Session, tmp_path: Path
     assert page.index("Bias first") < page.index("## By mode") < page.index("## What was not")
 
 
-def test_a_process_that_does_not_finish_is_told_as_its_sessions_error(tmp_path: Path):
+def test_a_process_that_does_not_finish_is_told_as_its_sessions_error(
+    session: Session, tmp_path: Path
+):
     bad = tmp_path / "bad.jsonl"
-    os.mkfifo(bad)  # whoever reads it waits for ever
+    bad.write_bytes(session.data())  # and no process starts as fast as that
 
-    ((place, found),) = spread([str(bad)], Bench(str(tmp_path)), jobs=2, seconds=2.0)
+    ((place, found),) = spread([str(bad)], Bench(str(tmp_path)), jobs=2, seconds=0.01)
 
     assert (place, found.name) == (0, "bad.jsonl")
     assert "its process did not finish" in (found.error or "")
@@ -233,6 +246,15 @@ def test_what_hooks_cost_is_measured_with_a_sidecar_that_is_gone_afterwards(tmp_
     assert 0 < near["empty"] < min(near["stop"], near["statusline"])
     assert f"| the status line | {near['statusline']:.1f} |" in page.read_text()
     assert _sidecars_of_a_bench() == []
+
+
+def test_what_is_measured_is_no_pass_of_the_persons(tmp_path: Path):
+    marker.turn_on()
+    done = CliRunner().invoke(lcc, ["bench", "--synthetic", "30"])
+
+    assert done.exit_code == 0, done.output
+    assert log.files() == []
+    assert marker.is_on()
 
 
 def test_a_run_without_anything_to_measure_is_refused(tmp_path: Path):

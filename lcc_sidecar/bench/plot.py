@@ -1,6 +1,6 @@
 """A picture of a benchmark over sessions: what each mode frees, and how long it takes.
 
-matplotlib is an extra (`lcc-sidecar[plot]`), and loaded here alone.
+matplotlib is an extra (`plot`), and loaded here alone.
 """
 
 import importlib
@@ -12,6 +12,7 @@ from typing import Any
 
 from lcc_sidecar.bench.sessions import MODES, Session, of_mode
 from lcc_sidecar.errors import UsageError
+from lcc_sidecar.extras import how_to_get
 from lcc_sidecar.limits import BENCH_LEAST_CALLS
 from lcc_sidecar.output import write_whole
 
@@ -24,7 +25,7 @@ def check_plot(path: str) -> None:
     if os.path.splitext(path)[1].lower() not in _KINDS:
         raise UsageError(f"--plot {path}: the name ends with neither {' nor '.join(_KINDS)}")
     if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError("--plot needs matplotlib: pip install 'lcc-sidecar[plot]'")
+        raise UsageError(f"--plot needs matplotlib: {how_to_get('plot')}")
 
 
 def draw(sessions: Sequence[Session], path: str) -> None:

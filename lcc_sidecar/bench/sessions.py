@@ -23,7 +23,7 @@ from lcc_sidecar.options import Options
 from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.stash.bodies import text_of
 from lcc_sidecar.stash.database import Database
-from lcc_sidecar.transcript.files import Document, parse_document
+from lcc_sidecar.transcript.files import Document, parse_document, read_file
 from lcc_sidecar.transcript.model import Transcript
 from lcc_sidecar.verify.drill import drill
 from lcc_sidecar.verify.registry import VERIFIERS
@@ -95,8 +95,7 @@ def measure(path: str, bench: Bench) -> Session:
     """
     name = os.path.relpath(path, bench.root)
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_file(path)
         with tempfile.TemporaryDirectory(prefix="lcc-bench-") as folder:
             return _measured(name, data, folder, bench)
     except (LccError, OSError) as error:

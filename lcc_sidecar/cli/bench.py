@@ -25,6 +25,7 @@ from lcc_sidecar.cli.table import FigureTable, figure
 from lcc_sidecar.errors import LccError, UsageError
 from lcc_sidecar.limits import BENCH_LEAST_CALLS
 from lcc_sidecar.output import check_targets, to_json, write_whole
+from lcc_sidecar.request_log.marker import not_logged
 
 _FILE = click.Path(dir_okay=False)
 
@@ -55,6 +56,7 @@ _FILE = click.Path(dir_okay=False)
 @click.option("--json", "json_file", type=_FILE, help="Write the figures here.")
 @click.option("--plot", type=_FILE, help="Draw them here (.png or .svg).")
 @click.option("--report", type=_FILE, help="Write the page here.")
+@not_logged()
 def bench(  # noqa: PLR0913 - one parameter an option
     folder: str | None,
     *,

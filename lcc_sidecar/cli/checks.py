@@ -34,8 +34,9 @@ _QUIET = {
     "DISABLE_AUTOUPDATER": "1",
 }
 # As the mod asks: the smallest conversation there is.
-_REQUEST = {
+QUESTION = {
     "session_id": "doctor",
+    "rehearsal": True,
     "trigger": "manual",
     "options": {},
     "rows": [{"role": "user", "text": "hello", "uses": [], "results": [], "handle": "0"}],
@@ -166,7 +167,7 @@ def _folders() -> Check:
 def _answer(python: str) -> Check:
     """Ask as the mod asks: its own program, its own interpreter, a real reply."""
     program = str(plugin_folder() / "hooks/compact.py")
-    stdin = json.dumps(_REQUEST).encode()
+    stdin = json.dumps(QUESTION).encode()
     code, said = run([python, "-I", "-S", program], limits.LCC_SECONDS, stdin)
     if code == 0 and said.startswith('{"ok":true'):
         return Check("answer", "ok", "the mod's question reaches the sidecar, and a reply comes")

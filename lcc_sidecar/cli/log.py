@@ -135,7 +135,7 @@ def _which(older_than: float | None, session: str | None) -> Callable[[Head], bo
 def export(*, output: str | None, since: int | None, kind: str | None) -> None:
     """Write the log as a table, one row a pass, for whoever evaluates many people's.
 
-    Parquet needs pyarrow: pip install 'lcc-sidecar[parquet]'.
+    Parquet needs pyarrow, of the extra `parquet`.
     """
     kind = kind or _kind_of(output)
     if kind == "parquet" and output is None:

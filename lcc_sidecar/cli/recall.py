@@ -5,6 +5,7 @@ standard output.
 """
 
 import base64
+import contextlib
 import json
 import os
 import sys
@@ -13,10 +14,11 @@ from typing import Any
 
 import click
 
-from lcc_sidecar.errors import UsageError
+from lcc_sidecar.errors import StashError, UsageError
 from lcc_sidecar.limits import RECALL_ID_DIGITS
 from lcc_sidecar.output import write_stdout, write_whole
 from lcc_sidecar.request_log import recalls
+from lcc_sidecar.stash import overview
 from lcc_sidecar.stash.freshen import freshen
 from lcc_sidecar.stash.recall import Hits, Recalled, Request, answer
 from lcc_sidecar.stash.telling import safe, title, told_hits
@@ -57,6 +59,9 @@ def recall(  # noqa: PLR0913 - one parameter an option
     """
     if query is not None:
         reference, query = (), " ".join([query, *reference])
+    if session is not None:
+        with contextlib.suppress(StashError):  # the sidecar may know one that is not there yet
+            _, session = overview.find(View(), session)
     asked = _request(reference, seq, tool_use_id, query, session, lines)
     if asked.session_id and (asked.seq or asked.query):
         freshen(asked.session_id)

@@ -6,8 +6,8 @@ from contextlib import closing
 import click
 
 from lcc_sidecar.cli.plural import count
-from lcc_sidecar.errors import UsageError
-from lcc_sidecar.stash import journal, records
+from lcc_sidecar.errors import StashError, UsageError
+from lcc_sidecar.stash import journal, overview
 from lcc_sidecar.stash.database import Database, stash_path
 
 _MEANING = {
@@ -30,12 +30,10 @@ def tier(session: str, *, reset: bool) -> None:
     if not stash_path().exists():
         raise UsageError(f"nothing is known of the session {session_id}: no stash is there yet")
     with closing(Database()) as database:
-        with database.reading() as db:
-            if records.session_number(db, session_id) is None:
-                raise UsageError(
-                    f"nothing is known of the session {session_id}: `lcc stash ls` lists those "
-                    "that are"
-                )
+        try:
+            _, session_id = overview.find(database, session_id)
+        except StashError as error:
+            raise UsageError(str(error)) from None
         if reset:
             with database.writing() as db:
                 journal.set_tier(db, session_id, journal.TIERS[0])

@@ -23,10 +23,16 @@ from lcc_sidecar.verify.registry import VERIFIERS
 def verify(original: str, compacted: str, *, rules_mode: str, allow_command_pointers: bool) -> None:
     """Check that COMPACTED differs from ORIGINAL by valid pointers only. Exit 1 if not."""
     before, after = load_document(original).transcript, load_document(compacted).transcript
-    violations = VERIFIERS[rules_mode](before, after, allow_command_pointers=allow_command_pointers)
-    for violation in violations:
+
+    def violations(mode: str) -> list[str]:
+        return VERIFIERS[mode](before, after, allow_command_pointers=allow_command_pointers)
+
+    found = violations(rules_mode)
+    for violation in found:
         click.echo(f"violation: {violation}")
-    if violations:
+    if found:
+        if other := next((mode for mode in VERIFIERS if not violations(mode)), None):
+            click.echo(f"It keeps another mode's contract: --rules-mode {other}", err=True)
         sys.exit(1)
     pairs = zip(before.results(), after.results(), strict=True)
     changed = sum(old.text != new.text for (_, old), (_, new) in pairs)

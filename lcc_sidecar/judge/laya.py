@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lcc_sidecar.errors import JudgeError
+from lcc_sidecar.extras import how_to_get
 from lcc_sidecar.judge.fitting import Count, ShownCall, ShownMessage, State, cut, encoded
 from lcc_sidecar.judge.redaction import redact
 from lcc_sidecar.limits import LAYA_INPUT_CHARS, LAYA_MARGIN_TOKENS
@@ -66,9 +67,7 @@ def load_laya(model: str) -> Laya:
     try:
         import laya  # noqa: PLC0415 - optional, and brings PyTorch
     except ImportError:
-        raise LayaMissingError(
-            "the package is not installed: pip install 'lcc-sidecar[laya]'"
-        ) from None
+        raise LayaMissingError(f"the package is not installed: {how_to_get('laya')}") from None
     except Exception as error:  # noqa: BLE001 - a broken PyTorch fails in many ways
         raise LayaMissingError(f"the package does not start ({type(error).__name__})") from None
     try:

@@ -14,6 +14,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from lcc_sidecar.errors import UsageError
+from lcc_sidecar.extras import how_to_get
 
 _INK, _QUIET, _RULE, _GONE, _STAYS, _KEEPS = (
     "#010101", "#010102", "#010103", "#010104", "#010105", "#010106",
@@ -56,8 +57,8 @@ def require_matplotlib() -> None:
         import matplotlib as mpl  # noqa: F401, PLC0415 - an extra
     except ImportError:
         raise UsageError(
-            "--html draws with matplotlib, which is not installed: "
-            "pip install 'lcc-sidecar[page]'; without it there is --json and the terminal"
+            "--html draws with matplotlib, which is not there: "
+            f"{how_to_get('page')}; without it there is --json and the terminal"
         ) from None
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from lcc_sidecar.errors import UsageError
+from lcc_sidecar.extras import how_to_get
 from lcc_sidecar.request_log.entry import SCHEMA
 from lcc_sidecar.request_log.line import REFUSED
 
@@ -105,9 +106,7 @@ def as_parquet(rows: Sequence[dict[str, Any]]) -> bytes:
         import pyarrow as pa  # noqa: PLC0415 - optional, and large
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
-        raise UsageError(
-            "Parquet needs pyarrow: pip install 'lcc-sidecar[parquet]', or export CSV"
-        ) from None
+        raise UsageError(f"Parquet needs pyarrow: {how_to_get('parquet')}; or export CSV") from None
     kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
     schema = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
     sink = pa.BufferOutputStream()

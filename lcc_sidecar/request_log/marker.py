@@ -3,9 +3,12 @@
 import contextlib
 import os
 import stat
+from collections.abc import Iterator
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.paths import make_private, state_dir
+
+VARIABLE = "LCC_REQUEST_LOG"
 
 
 def folder() -> str:
@@ -14,11 +17,29 @@ def folder() -> str:
 
 
 def is_on() -> bool:
-    """Return whether the person has turned the log on. Looked at anew each time; opens nothing."""
+    """Return whether the person has turned the log on. Looked at anew each time; opens nothing.
+
+    An environment whose VARIABLE is `off` keeps a program out of it: what it does is nobody's work.
+    """
+    if os.environ.get(VARIABLE) == "off":
+        return False
     try:
         return stat.S_ISREG(os.lstat(_marker()).st_mode)
     except (OSError, ValueError):
         return False
+
+
+@contextlib.contextmanager
+def not_logged() -> Iterator[None]:
+    """Keep out of the log what this process, and those that it starts, do meanwhile."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = "off"
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+        if before is not None:
+            os.environ[VARIABLE] = before
 
 
 def turn_on() -> None:

@@ -103,8 +103,11 @@ def answer(
     `nothing_to_prune` or `fell_back` (with a `reason`); each has a one-line `receipt`.
     """
     seen = Seen(time.perf_counter())
+    if isinstance(trigger := request.get("trigger"), str):
+        seen.trigger = trigger  # whatever becomes of the rest
     reply = _answer(request, session, stashing, seen)
-    log_answer(seen, reply, stashing.answers if stashing else None)
+    if request.get("rehearsal") is not True:  # the doctor's: nobody's conversation
+        log_answer(seen, reply, stashing.answers if stashing else None)
     return reply
 
 
@@ -114,7 +117,7 @@ def _answer(
     """Return the reply; `seen` has then, for the request log, how far it came."""
     try:
         asked = msgspec.convert({k: v for k, v in request.items() if k != "rows"}, Asked)
-        seen.session_id, seen.trigger = asked.agent_id or asked.session_id, asked.trigger
+        seen.session_id = asked.agent_id or asked.session_id
         rows = seen.rows = read_rows(request.get("rows"))
         options = read_options(asked.options)
         seen.mode, seen.cwd = options.mode, asked.cwd

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lcc_sidecar.errors import StashError
 from lcc_sidecar.stash.database import Database, used_bytes
 from lcc_sidecar.stash.gc import is_live
+from lcc_sidecar.stash.recall import Readable
 from lcc_sidecar.stash.records import NO_SESSION, name_of
 
 BY_HAND = "by-hand"  # how people name what was stashed for files that they compacted by hand
@@ -121,7 +122,7 @@ def entries(database: Database, session: int) -> list[EntryRow]:
     ]
 
 
-def find(database: Database, name: str) -> tuple[int, str]:
+def find(database: Readable, name: str) -> tuple[int, str]:
     """Return the number and the whole id of the session whose id begins with `name`.
 
     Raise StashError if there is none or more than one.

@@ -7,6 +7,7 @@ import re
 from lcc_sidecar.errors import UsageError
 
 _NAME = re.compile(r"[A-Za-z0-9-]+")
+_START_CHARS = 8  # of an id, as `lcc stash ls` shows it
 
 
 def client_folder() -> str:
@@ -23,9 +24,12 @@ def find_session(named: str) -> str:
     if not _NAME.fullmatch(named) or os.path.isfile(named):
         return named
     folder = os.path.join(client_folder(), "projects")
-    found = sorted(glob.glob(os.path.join(glob.escape(folder), "*", f"{named}.jsonl")))
+    everywhere = os.path.join(glob.escape(folder), "*")
+    found = sorted(glob.glob(os.path.join(everywhere, f"{named}.jsonl")))
+    if not found and len(named) >= _START_CHARS:
+        found = sorted(glob.glob(os.path.join(everywhere, f"{named}*.jsonl")))
     if not found:
-        raise UsageError(f"no session {named} in {folder}: give its whole id, or the file's path")
+        raise UsageError(f"no session {named} in {folder}: give its id, or the file's path")
     if len(found) > 1:
         raise UsageError(f"{named} is there {len(found)} times: give a path, {found[0]} or another")
     return found[0]

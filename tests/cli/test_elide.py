@@ -67,6 +67,8 @@ def test_a_session_is_elided_verified_drilled_and_explained(transcript, tmp_path
     assert "elided; recall brings it back" in receipt
     assert f"[elided {len(OUTPUT)} chars of Bash output \u2014 recall " in out.read_text()
     clean = lcc("verify", transcript, out, "--rules-mode", "elide").stdout
+    other = lcc("verify", transcript, out, check=1)
+    assert "another mode's contract: --rules-mode elide" in other.stderr
     assert "clean: 2 pointers" in clean
     assert "2 of 2 pointers lead back" in lcc("drill", transcript, out).stdout
     assert lcc("explain", report).stdout.splitlines()[1:] == receipt.splitlines()[1:]

@@ -72,6 +72,7 @@ def test_a_file_gets_the_true_bytes_for_an_agent_too(stash: Database, tmp_path: 
 
 def test_a_number_a_call_and_lines_are_named_by_options(stash: Database):
     assert lcc("--seq", 2, "--session", SESSION, "--lines", "3").stdout == b"three"
+    assert lcc("--seq", 2, "--session", SESSION[:9], "--lines", "3").stdout == b"three"
     assert lcc("--call", "toolu_raw", "--lines", "1-1").stdout == b"one"
     assert lcc("toolu_raw", "--lines", "1").stdout == b"one"
 

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
-from install import selftest
+from install import environment, selftest
 from install.registration import PLUGIN_ID, register
 from lcc_sidecar import __version__
 from tests.install.conftest import INSTALLER, REPOSITORY, SETTINGS
@@ -203,6 +204,40 @@ def test_an_uninstall_of_nothing_says_so(user):
     ran = user.installer("uninstall")
     assert (ran.returncode, ran.stdout) == (0, "Nothing is installed for this user.\n")
     assert user.settings.read_text() == SETTINGS
+
+
+def test_what_an_uninstall_kept_of_sessions_can_be_purged_later(user):
+    stash = user.home / "lcc/state/stash/stash.db"
+    stash.parent.mkdir(parents=True)
+    stash.write_bytes(b"no database: it may hold anything")
+    assert "kept, 1 text of your sessions" in user.installer("uninstall").stdout
+    assert stash.exists()
+
+    ran = user.installer("uninstall", "--purge")
+
+    assert (ran.returncode, "removed" in ran.stdout) == (0, True)
+    assert not stash.exists()
+
+
+def test_a_status_line_that_a_person_wrote_is_named_when_its_program_goes(user):
+    line = json.dumps(f'"{user.python}" "{user.plugin}/hooks/statusline.py"')
+    user.settings.write_text(f'{{"statusLine": {{"type": "command", "command": {line}}}}}')
+    before = user.settings.read_text()
+    user.data.mkdir(parents=True)
+    ran = user.installer("uninstall")
+
+    assert f"the status line in {user.settings}; take it out there" in ran.stdout
+    assert user.settings.read_text() == before
+
+
+def test_extras_come_from_the_same_wheels_as_the_package(monkeypatch, tmp_path):
+    ran = []
+    monkeypatch.setattr(environment, "pip", lambda _, *words, **__: ran.append(words))
+    environment.install(Path("python"), tmp_path / "wheels", ["page", "plot"])
+
+    assert {"page", "parquet", "plot"} <= set(environment.extras(REPOSITORY))
+    assert ran[0][-1] == "lcc-sidecar[page,plot]"
+    assert "--no-index" in ran[0]
 
 
 def test_install_and_uninstall_leave_the_home_as_it_was(user, wheels):

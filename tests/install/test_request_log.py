@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from install import uninstalling
+from install import selftest, uninstalling
 from lcc_sidecar.paths import state_dir
 from lcc_sidecar.request_log import log, marker
 from tests.request_log.test_log import entry
@@ -16,3 +16,10 @@ def test_an_uninstall_takes_the_request_log_along():
     uninstalling._remove_written()
 
     assert not Path(state_dir()).exists()
+
+
+def test_the_self_test_is_nobodys_work(installed):
+    marker.turn_on()
+    assert "tokens freed" in selftest.run_sample(installed.python)
+
+    assert log.files() == []

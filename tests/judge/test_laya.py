@@ -59,7 +59,7 @@ def test_without_the_package_every_call_is_kept_and_the_report_says_how_to_get_i
 
     assert standing(done) == ("laya", True, "none", "laya_unavailable_fail_safe")
     assert {d.reason for d in done.decisions} == {"laya_unavailable_fail_safe"}
-    assert "pip install 'lcc-sidecar[laya]'" in done.report["warnings"][0]
+    assert "python3 install --with laya" in done.report["warnings"][0]
     assert everything_is_kept(done)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lcc_sidecar.cli.checks import QUESTION
 from lcc_sidecar.limits import SESSIONS_MAX
 from lcc_sidecar.request_log import log, marker
 from lcc_sidecar.request_log.recording import as_written
@@ -306,6 +307,14 @@ def test_a_sidecar_lets_go_of_what_is_older_than_its_days(stashing, logged):
 
     wait_until(lambda: [line["messages"] for line in logged()] == [6])
     over.set()
+
+
+def test_what_the_doctor_asks_is_nobodys_compaction(world, logged):
+    world.serve()
+    reply = json.loads(world.hook("compact", json.dumps(QUESTION).encode()).out)
+
+    assert (reply["ok"], reply["outcome"]) == (True, "fell_back")
+    assert logged() == []
 
 
 def spoken(talk: Talk, **more: object) -> bytes:

@@ -184,7 +184,7 @@ def test_without_the_extra_a_page_is_refused_by_name_and_the_rest_works(log, iso
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["passes"] == 1
-    assert "pip install 'lcc-sidecar[page]'" in done.stderr
+    assert "python3 install --with page" in done.stderr
     assert not (isolated_home / "p.html").exists()
 
 
