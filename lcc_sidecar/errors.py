@@ -4,7 +4,7 @@ LccError
 ├── TranscriptError      the input is not a transcript we can read whole (CLI exit 2)
 │   └── TranscriptFitError   a conversation that a judge could not see whole (CLI exit 2)
 ├── UsageError           an option or a combination that cannot be honoured (CLI exit 2)
-├── SettingsError        a settings file that cannot be used
+├── SettingsError        a settings file that cannot be used (CLI exit 2)
 ├── InstallError         a step of the installation that failed
 ├── JudgeError           a judge's request that brought no answer; never leaves the pass
 ├── StashError           the stash cannot be read or written

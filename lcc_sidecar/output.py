@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -12,13 +12,14 @@ import orjson
 from lcc_sidecar.errors import LccError, UsageError
 
 
-def check_targets(source: str, targets: Mapping[str, str | None]) -> None:
-    """Refuse to write where it would destroy something. `targets` maps options to paths.
+def check_targets(sources: str | Iterable[str], targets: Mapping[str, str | None]) -> None:
+    """Refuse to write where it would destroy something, or could not. `targets`: options to paths.
 
-    Raise UsageError if a target is the file that is read, another target, or anything but a regular
-    file.
+    Raise UsageError if a target is a file that is read, another target, or anything but a regular
+    file; LccError if its folder is not there.
     """
-    seen: dict[str, str] = {os.path.realpath(source): "the input, which is never written"}
+    read = [sources] if isinstance(sources, str) else sources
+    seen = {os.path.realpath(source): "the input, which is never written" for source in read}
     for option, target in targets.items():
         if target is None:
             continue
@@ -27,6 +28,10 @@ def check_targets(source: str, targets: Mapping[str, str | None]) -> None:
             raise UsageError(f"{option} {target} is {seen[place]}: name another file")
         if os.path.lexists(place) and not os.path.isfile(place):
             raise UsageError(f"{option} {target} is there and no regular file: name another file")
+        if not os.path.basename(target):
+            raise UsageError(f"{option} {target} is the name of a folder: name a file")
+        if not os.path.isdir(folder := os.path.dirname(place)):
+            raise LccError(f"{option} {target} cannot be written: make the folder {folder} first")
         seen[place] = f"what {option} names too"
 
 

@@ -1,27 +1,36 @@
 import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
+from lcc_sidecar.bench.billing import Billed
 from lcc_sidecar.bench.growth import exponent
+from lcc_sidecar.bench.page import Run, markdown
 from lcc_sidecar.bench.peer import Peer, compare, peer_python
-from lcc_sidecar.bench.sessions import Bench
+from lcc_sidecar.bench.sessions import Bench, Measured
+from lcc_sidecar.bench.sessions import Session as BenchSession
 from lcc_sidecar.bench.spread import spread
 from lcc_sidecar.bench.synthetic import make_session
+from lcc_sidecar.bench.tables import pooled
 from lcc_sidecar.bench.workspace import lay_out
 from lcc_sidecar.cli import bench as cli_bench
+from lcc_sidecar.cli.bench import _table
 from lcc_sidecar.cli.main import lcc
 from lcc_sidecar.errors import LccError, UsageError
 from lcc_sidecar.limits import BENCH_CALLS_MAX, TRANSCRIPT_MAX_BYTES
 from lcc_sidecar.request_log import log, marker
 from lcc_sidecar.transcript.files import parse_document
 from tests.build import Session, lines, numbered, tool_use
+from tests.cli.test_cli import lcc as lcc_process
 
 TEXT = lines(30)
 
@@ -132,6 +141,68 @@ def test_a_made_up_session_is_no_longer_than_a_session_file_can_be(
     assert 1.2 * each * BENCH_CALLS_MAX < TRANSCRIPT_MAX_BYTES  # longer ones have longer answers
 
 
+def test_files_of_which_none_is_a_session_exit_1_with_what_to_do(tmp_path: Path):
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"no": "session"}\n')
+    (folder / "b.jsonl").write_text("")
+    page = tmp_path / "page.md"
+    done = lcc_process("bench", folder, "--report", page, check=1)
+
+    assert done.stderr.count("\n") == 1
+    assert f"none of the *.jsonl files in {folder} (2) is a session" in done.stderr
+    assert "name a folder" in done.stderr
+    told = page.read_text()
+    assert "Not read: a.jsonl" in told
+    assert "No recorded session was measured." in told
+    assert "## What got worse" not in told
+
+
+@pytest.mark.parametrize("option", ["--json", "--plot", "--report"])
+def test_a_target_that_cannot_be_written_is_told_before_anything_is_measured(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+):
+    (tmp_path / "one.jsonl").write_bytes(session.data())
+    monkeypatch.setattr("lcc_sidecar.cli.bench.spread", None)  # whoever measures, fails
+    places = {
+        str(tmp_path / "no/x.svg"): "make the folder",
+        str(tmp_path / "one.jsonl"): "never written",
+    }
+    for place, words in places.items():
+        done = CliRunner().invoke(lcc, ["bench", str(tmp_path), option, place])
+        assert words in str(done.exception)
+    assert (tmp_path / "one.jsonl").read_bytes() == session.data()
+
+
+def measured(milliseconds: float) -> Measured:
+    counts: Counter[str] = Counter()
+    return Measured("lossless", 30, 100, 50, 1, 1, 0, 0, milliseconds, counts, counts)
+
+
+def test_the_terminal_and_the_page_tell_the_same_time():
+    run = Run("lcc bench", [BenchSession(f"{n}", 1, (measured(n),)) for n in (10.0, 40.0)])
+    out = io.StringIO()
+    Console(file=out, width=80).print(_table(run))
+
+    [row] = [row for row in out.getvalue().splitlines() if "lossless" in row]
+    [told] = [row for row in pooled(run.sessions).splitlines() if row.startswith("| lossless")]
+    assert row.split()[-1] == told.split()[-2] == "25.0"
+
+
+def test_what_is_said_of_published_sessions_is_said_of_them_alone():
+    billed = Billed("fitted", (0.1,), (0.1,), ())
+    sessions = [BenchSession("one.jsonl", 1, (measured(10.0),), billed=(billed,))]
+    own = markdown(Run("lcc bench", sessions))
+    published = markdown(Run("lcc bench", sessions, sources={"one.jsonl": "owner/repo a @ b"}))
+
+    for words in ("No published session", "clients up to", "two Codex", "likely among these here"):
+        assert words in published
+        assert words not in own
+    for page in (own, published):
+        assert "Bias first" in page
+        assert "mode elide is given a window of 60%" in " ".join(page.split())
+
+
 def test_the_options_of_a_run_all_work_together(session: Session, tmp_path: Path):
     folder = tmp_path / "sessions"
     folder.mkdir()
@@ -149,6 +220,7 @@ def test_the_options_of_a_run_all_work_together(session: Session, tmp_path: Path
     modes = [measured["mode"] for measured in figures["sessions"][0]["measured"]]
     assert modes == ["lossless", "recoverable", "stashed", "elide"]
     assert "<svg" in Path(names["picture.svg"]).read_text()
+    assert {os.stat(name).st_mode & 0o777 for name in names.values()} == {0o600}
     page = Path(names["page.md"]).read_text()
     assert page.index("Bias first") < page.index("## By mode") < page.index("## What was not")
 

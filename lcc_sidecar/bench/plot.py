@@ -5,14 +5,16 @@ matplotlib is an extra (`plot`), and loaded here alone.
 
 import importlib
 import importlib.util
+import io
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from lcc_sidecar.bench.sessions import MODES, Session, of_mode
-from lcc_sidecar.errors import LccError, UsageError
+from lcc_sidecar.errors import UsageError
 from lcc_sidecar.extras import how_to_get
 from lcc_sidecar.limits import BENCH_LEAST_CALLS
+from lcc_sidecar.output import write_whole
 
 _COLOURS = ("#5B8FF9", "#2CA58D", "#E8A33D", "#B0569A")  # told apart by the colour-blind, too
 _KINDS = (".png", ".svg")
@@ -48,10 +50,8 @@ def draw(sessions: Sequence[Session], path: str) -> None:
     for axes in (freed, times):
         axes.grid(visible=True, alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-    metadata = {"Date": None} if path.lower().endswith(".svg") else None
-    try:
-        figure.savefig(path, dpi=150, metadata=metadata)
-    except OSError as error:
-        raise LccError(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        plt.close(figure)
+    kind = os.path.splitext(path)[1][1:].lower()
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+    plt.close(figure)
+    write_whole(path, drawn.getvalue())

@@ -18,12 +18,13 @@ from lcc_sidecar.bench.peer import PACKAGE, peer_python
 from lcc_sidecar.bench.plot import check_plot, draw
 from lcc_sidecar.bench.sessions import MODES, Bench, Session, of_mode, session_files
 from lcc_sidecar.bench.spread import cores, spread
-from lcc_sidecar.bench.tables import share_freed
+from lcc_sidecar.bench.tables import median_ms, share_freed
 from lcc_sidecar.cli.progress import progress_bar
-from lcc_sidecar.cli.receipt import new_table, plain
-from lcc_sidecar.errors import UsageError
+from lcc_sidecar.cli.receipt import plain
+from lcc_sidecar.cli.table import FigureTable, figure
+from lcc_sidecar.errors import LccError, UsageError
 from lcc_sidecar.limits import BENCH_CALLS_MAX, BENCH_LEAST_CALLS
-from lcc_sidecar.output import to_json, write_whole
+from lcc_sidecar.output import check_targets, to_json, write_whole
 from lcc_sidecar.request_log.marker import not_logged
 
 _FILE = click.Path(dir_okay=False)
@@ -71,17 +72,21 @@ def bench(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Compact, verify and drill every session below FOLDER, by mode.
 
-    The workspaces are rebuilt from the sessions in temporary folders. Exits 1 if a pointer does not
-    lead back or a contract is broken.
+    The workspaces are rebuilt from the sessions in temporary folders. Prints a table to a terminal,
+    the page elsewhere. Exits 1 if a pointer does not lead back, a contract is broken, or no file is
+    a session.
     """
     if not (folder or synthetic or near):
         raise UsageError("nothing to measure: name a folder of sessions, --synthetic N or --near")
     paths = session_files(folder) if folder else []
     if folder and not paths:
         raise UsageError(f"{folder} holds no session file (*.jsonl)")
-    sources = _sources(index)
+    check_targets(
+        [*paths, *filter(None, [index])], {"--json": json_file, "--plot": plot, "--report": report}
+    )
     if plot:
         check_plot(plot)
+    sources = _sources(index)
     peer = peer_python() if against else None
     sessions = _sessions(paths, Bench(folder, peer), jobs) if folder else []
     run = Run(
@@ -98,8 +103,18 @@ def bench(  # noqa: PLR0913 - one parameter an option
         write_whole(json_file, to_json(msgspec.to_builtins(run)))
     if plot:
         draw(sessions, plot)
+    if sessions and not run.read:
+        raise LccError(_none_read(folder, sessions))
     if not run.is_sound:
         sys.exit(1)
+
+
+def _none_read(folder: str | None, sessions: Sequence[Session]) -> str:
+    first = sessions[0]
+    return (
+        f"none of the *.jsonl files in {folder} ({len(sessions)}) is a session that can be read; "
+        f"{plain(first.name)}: {plain(first.error or '')}; name a folder that holds sessions"
+    )
 
 
 def _sessions(paths: Sequence[str], bench: Bench, jobs: int) -> list[Session]:
@@ -132,7 +147,7 @@ def _tell(run: Run, report: str | None) -> None:
         click.echo(page)
         return
     console = Console(highlight=False)
-    if run.sessions:
+    if run.read:
         console.print(_table(run))
     for session in run.sessions:
         if session.error:
@@ -147,19 +162,19 @@ def _tell(run: Run, report: str | None) -> None:
 
 
 def _table(run: Run) -> object:
-    found = new_table("mode", "sessions", "freed", "led back", "violations", "ms")
+    heads = ("sessions", "freed", "led back", "violations", "ms")
+    found = FigureTable("mode", *map(figure, heads))
     for mode in MODES:
         every = of_mode(run.sessions, mode)
         large = [one for one in every if one.calls >= BENCH_LEAST_CALLS]
         back, pointers = sum(one.led_back for one in every), sum(one.pointers for one in every)
-        times = sorted(one.milliseconds for one in large)
         found.add_row(
             mode,
             str(len(large)),
             f"{share_freed(large):.1%}",
             f"{back} of {pointers}",
             str(sum(one.violations for one in every)),
-            f"{times[len(times) // 2]:.1f}" if times else "",
+            f"{median_ms(large):.1f}" if large else "",
         )
     return found
 

@@ -4,12 +4,15 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import click
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from lcc_sidecar.cli.receipt import new_table, plain
+from lcc_sidecar.cli.plural import count
+from lcc_sidecar.cli.receipt import plain
+from lcc_sidecar.cli.table import FigureTable, figure
 from lcc_sidecar.forking import read_original
 from lcc_sidecar.limits import BILLED_TOKENS_MAX, USUAL_CHARS_PER_TOKEN
 from lcc_sidecar.stash import journal
@@ -77,7 +80,7 @@ def _parts(
         f"  {about}{_short(held)} tokens{share}",
     )
     yield ""
-    yield _map(sizes, total)
+    yield _Map(sizes, total)
     yield ""
     for kind, (glyph, style, words) in _KINDS.items():
         if sizes[kind]:
@@ -104,20 +107,28 @@ def _sizes(seen: Window, tokens: int | None, window: int | None) -> dict[str, in
     return sizes
 
 
-def _map(sizes: dict[str, int], total: int) -> Text:
-    """Return the window as a field of cells, each of them the same share of it."""
-    cells: list[tuple[str, str]] = []
-    upto = 0
-    for kind, size in sizes.items():
-        upto += size
-        glyph, style, _ = _KINDS[kind]
-        cells += [(glyph, style)] * (round(upto / total * _CELLS * _ROWS) - len(cells))
-    rows = [cells[at : at + _CELLS] for at in range(0, len(cells), _CELLS)]
-    return Text("\n").join(Text.assemble("  ", *row) for row in rows)
+@dataclass(frozen=True, slots=True)
+class _Map:
+    """The window as a field of cells, each of them the same share of it; as wide as fits."""
+
+    sizes: dict[str, int]
+    total: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = max(1, min(_CELLS, options.max_width - 2))
+        cells: list[tuple[str, str]] = []
+        upto = 0
+        for kind, size in self.sizes.items():
+            upto += size
+            glyph, style, _ = _KINDS[kind]
+            cells += [(glyph, style)] * (round(upto / self.total * width * _ROWS) - len(cells))
+        for at in range(0, len(cells), width):
+            yield Text.assemble("  ", *cells[at : at + width])
 
 
 def _tools(seen: Window) -> RenderableType:
-    found = new_table("Results", "tokens held", "could go", "proven elsewhere", "by the stash")
+    heads = ("tokens held", "could go", "proven elsewhere", "by the stash")
+    found = FigureTable("Results", *map(figure, heads))
     ranked = sorted(seen.tools.items(), key=lambda item: -item[1].held)
     for name, tool in ranked[:_TOOLS_SHOWN]:
         sizes = (tool.held, tool.provable + tool.stashable, tool.provable, tool.stashable)
@@ -141,7 +152,8 @@ def _went(passes: list[Pass]) -> Iterable[RenderableType]:
     if not passes:
         yield Text("Nothing went yet.", style="dim")
         return
-    found = new_table("What went (tokens)", "results", "evidence kept", "before", "after", "tier")
+    heads = ("results", "evidence kept", "before", "after")
+    found = FigureTable("What went (tokens)", *map(figure, heads), "tier")
     for done in passes[-_PASSES_SHOWN:]:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(done.passed_at))
         numbers = (done.elided, done.evidence, done.tokens_before, done.tokens_after)
@@ -153,13 +165,13 @@ def savings_words(found: Sequence[Saving]) -> str:
     """Return in one line what the compactions of a session saved and cost; empty without any."""
     if not found:
         return ""
-    count = f"{len(found)} compaction{'s' if len(found) > 1 else ''}"
     requests = sum(saving.requests for saving in found)
     read, wrote = sum(s.summary_read for s in found), sum(s.summary_written for s in found)
     summaries = f" (summaries: {_large(read)} read, {_large(wrote)} written)" if read else ""
     unsent, anew = sum(s.not_resent for s in found), sum(s.rewritten for s in found)
     return (
-        f"{count}, {requests} requests since: {_large(unsent)} tokens not sent again, "
+        f"{count(len(found), 'compaction')}, {count(requests, 'request')} since: "
+        f"{_large(unsent)} tokens not sent again, "
         f"{_large(anew)} cached anew{summaries}; net {_large(round(sum(s.net for s in found)))} "
         "of fresh input"
     )

@@ -6,6 +6,7 @@ from functools import partial
 
 import click
 
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.stash.bodies import recall_text
 from lcc_sidecar.transcript.files import load_document, session_id_of
@@ -37,7 +38,8 @@ def drill(original: str, compacted: str, *, workspace_root: str | None) -> None:
         click.echo(f"miss: {miss}")
     total = drilled.followed.total()
     back = total - len(drilled.misses) if total else 0
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(drilled.followed.items()))
-    click.echo(f"{back} of {total} pointers lead back" + (f" ({kinds})" if kinds else ""))
+    kinds = ", ".join(count(number, kind) for kind, number in sorted(drilled.followed.items()))
+    lead = "pointer leads" if total == 1 else "pointers lead"
+    click.echo(f"{back} of {total} {lead} back" + (f" ({kinds})" if kinds else ""))
     if drilled.misses:
         sys.exit(1)

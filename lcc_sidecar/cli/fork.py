@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 
 import click
 
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import print_receipt
 from lcc_sidecar.cli.refused import RefusingCommand
@@ -146,8 +147,10 @@ def _how_to_open(original: Original, session_id: str, path: str) -> str:
 def _warn(original: Original) -> None:
     """Say on standard error what may surprise whoever opens the copy."""
     if original.document.damaged:
-        count = f"{original.document.damaged} line(s)"
-        click.echo(f"lcc: {count} of the session could not be read and stay as they are", err=True)
+        damaged = original.document.damaged
+        stay = "stays as it is" if damaged == 1 else "stay as they are"
+        told = f"{count(damaged, 'line')} of the session could not be read and {stay}"
+        click.echo(f"lcc: {told}", err=True)
     if original.has_grown:
         told = "the session grew while it was read: what came last is not in the copy"
         click.echo(f"lcc: {told}", err=True)

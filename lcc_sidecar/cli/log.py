@@ -2,17 +2,23 @@
 
 import importlib
 import math
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import click
 
-from lcc_sidecar.cli.stash_tables import count, size
+from lcc_sidecar.cli.asking import is_agreed
+from lcc_sidecar.cli.plural import count
+from lcc_sidecar.cli.stash_tables import size
+from lcc_sidecar.cli.suggesting import SuggestingGroup
 from lcc_sidecar.errors import RequestLogError, UsageError
 from lcc_sidecar.limits import REQUEST_LOG_FILES_MAX, REQUEST_LOG_MAX_BYTES, STASH_DAYS_MAX
-from lcc_sidecar.output import write_stdout, write_whole
+from lcc_sidecar.output import check_targets, write_stdout, write_whole
 from lcc_sidecar.request_log import export as exporting
 from lcc_sidecar.request_log import log as request_log
 from lcc_sidecar.request_log import marker, overview, purge, salt
+from lcc_sidecar.request_log.overview import Head
 from lcc_sidecar.request_log.recording import as_written
 from lcc_sidecar.settings import load
 
@@ -27,7 +33,7 @@ _NEVER = (
 _REVIEW = "lcc_sidecar.cli.log_review"
 
 
-class _Group(click.Group):
+class _Group(SuggestingGroup):
     """Loads `review` when it is asked for: it draws, and that takes a while to import."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -69,27 +75,31 @@ def off() -> None:
 @log.command()
 def status() -> None:
     """Say whether it is on, what it holds, and what it never does."""
+    days = load(lambda words: click.echo(f"lcc: {words}", err=True)).log_days
     held = overview.look()
     most = size(REQUEST_LOG_MAX_BYTES * REQUEST_LOG_FILES_MAX)
     click.echo(f"The request log is {'on' if marker.is_on() else 'off'}.")
     click.echo(f"Where:  {marker.folder()}")
     files = count(held.files, "file")
     click.echo(f"Holds:  {count(held.lines, 'line')}, {size(held.bytes)} in {files}")
-    days = load(lambda words: click.echo(f"lcc: {words}", err=True)).log_days
     click.echo(f"Keeps:  {count(days, 'day')} (log_days), {most} at most; then the oldest lines go")
     if held.first and held.last:
         click.echo(f"First:  {held.first}\nLast:   {held.last}")
     click.echo(f"\n{_HOLDS}\n{_NEVER}")
 
 
-@log.command("purge")
+@log.command("purge", short_help="Remove lines for good.")
 @click.option(
     "--older-than",
     type=click.FloatRange(0, STASH_DAYS_MAX),
     metavar="DAYS",
     help="Only older ones.",
 )
-@click.option("--session", metavar="ID", help="Only those of one session.")
+@click.option(
+    "--session",
+    metavar="ID",
+    help="Only those of one session: its id in full, or its hash as a page or an export shows it.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def purge_(*, older_than: float | None, session: str | None, yes: bool) -> None:
     """Remove lines for good: all of them and the salt, unless an option says which."""
@@ -97,38 +107,55 @@ def purge_(*, older_than: float | None, session: str | None, yes: bool) -> None:
         raise UsageError("give --older-than or --session, one of the two")
     if older_than is not None and math.isnan(older_than):  # which no range keeps out
         raise UsageError("--older-than nan: give a number of days")
-    which = "All lines" if older_than is None and session is None else "Those lines"
-    if not yes and not click.confirm(f"{which} of the request log go for good?"):
+    goes = _which(older_than, session)
+    found = purge.count_where(goes or (lambda _: True))
+    is_asked = not yes and (found or session is None)
+    which = "All lines of the request log" if goes is None else "Lines of the request log"
+    if is_asked and not is_agreed(f"{which}, {found:,}, go for good?"):
         click.echo("Nothing was removed.")
         return
-    if older_than is not None:
-        before = as_written(datetime.now(UTC) - timedelta(days=older_than))
-        gone = purge.purge_where(lambda head: head.time < before)
-    elif session is not None:
-        known = _hash_of(session)
-        gone = purge.purge_where(lambda head: head.session == known)
-    else:
-        gone = purge.purge_all()
+    gone = purge.purge_all() if goes is None else purge.purge_where(goes)
+    if session is not None and not gone:
+        raise RequestLogError(
+            f"no line is of session {session}: name it by its whole id, as `lcc stash ls --json` "
+            "has it, or by its hash, 16 digits, as `lcc log export` has it"
+        )
     click.echo(f"{count(gone, 'line')} removed.")
 
 
-@log.command()
+def _which(older_than: float | None, session: str | None) -> Callable[[Head], bool] | None:
+    """Return what tells of a line whether it goes; None where all do."""
+    if older_than is not None:
+        before = as_written(datetime.now(UTC) - timedelta(days=older_than))
+        return lambda head: head.time < before
+    if session is not None:
+        names = (session, *([_hash_of(session)] if request_log.files() else []))
+        return lambda head: head.session in names
+    return None
+
+
+@log.command(short_help="Write the log as a table, one row a pass.")
 @click.option("-o", "--output", metavar="FILE", help="Where to; standard output, if left out.")
+@click.option(
+    "--since", type=click.IntRange(1, STASH_DAYS_MAX), metavar="DAYS", help="Go back so far."
+)
 @click.option(
     "--format",
     "kind",
     type=click.Choice(["csv", "parquet"]),
-    help="As FILE's ending says, if left out; else CSV.",
+    help="As FILE's ending says, if left out; CSV without a file.",
 )
-def export(*, output: str | None, kind: str | None) -> None:
+def export(*, output: str | None, since: int | None, kind: str | None) -> None:
     """Write the log as a table, one row a pass, for whoever evaluates many people's.
 
     Parquet needs pyarrow, of the extra `parquet`.
     """
-    kind = kind or ("parquet" if (output or "").endswith(".parquet") else "csv")
+    kind = kind or _kind_of(output)
     if kind == "parquet" and output is None:
         raise UsageError("Parquet is no text: name a file with -o")
-    rows, unread = exporting.table(marker.folder())
+    check_targets(map(str, request_log.files()), {"-o": output})
+    first = as_written(datetime.now(UTC) - timedelta(days=since)) if since else ""
+    rows, unread = exporting.table(marker.folder(), first)
     data = exporting.as_parquet(rows) if kind == "parquet" else exporting.as_csv(rows)
     if output is None:
         write_stdout(data)
@@ -138,6 +165,14 @@ def export(*, output: str | None, kind: str | None) -> None:
     if unread:
         told = f"{count(unread, 'line')} could not be read and {'are' if unread > 1 else 'is'}"
         click.echo(f"lcc: {told} left out", err=True)
+
+
+def _kind_of(output: str | None) -> str:
+    """Return the kind of table that a file's name asks for."""
+    ending = os.path.splitext(output or "x.csv")[1].lower()
+    if ending not in (".csv", ".parquet"):
+        raise UsageError(f"-o {output} ends with neither .csv nor .parquet: name the --format")
+    return ending[1:]
 
 
 def _hash_of(session: str) -> str:

@@ -1,7 +1,7 @@
 """`lcc log review`: what passes have freed, how often, how fast, and why not more."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import click
@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from lcc_sidecar.cli.receipt import new_table
+from lcc_sidecar.cli.table import FigureTable, bar, figure
 from lcc_sidecar.limits import REVIEW_BARS_MAX, REVIEW_SHOWN_MAX, STASH_DAYS_MAX
 from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
 from lcc_sidecar.paths import state_dir
@@ -39,8 +39,7 @@ def review(since: int | None, *, as_json: bool, html: str | None) -> None:
     folder = os.path.join(state_dir(), "requests")
     if html:
         require_matplotlib()
-        for path in log_files(folder) or [folder]:
-            check_targets(path, {"--html": html})
+        check_targets(log_files(folder), {"--html": html})
     found = read_log(folder, now=datetime.now(UTC), since_days=since)
     if html:
         write_whole(html, page.render(found))
@@ -64,9 +63,12 @@ def _parts(review: Review) -> Iterator[RenderableType]:
         yield _times(review)
         if review.summaries.why:
             yield _why(review)
+        yield Text(words.outcomes(review), style="dim")
         yield Text(words.counting(review), style="dim")
     else:
         yield Text("No pass yet. `lcc log on` has each compaction write one line.", style="dim")
+    if told := words.refused(review):
+        yield Text(told, style="dim")
     if over := words.passed_over(review):
         yield Text(over, style="yellow")
 
@@ -97,10 +99,10 @@ def _figures(review: Review) -> Iterator[Text]:
         yield _figure("a pass", told_ms(latency.p50), f"{more}, slowest {told_ms(review.slowest)}")
     least = "at least " if recalls.is_at_least else ""
     back = f"{least}{counted(recalls.results, 'result')}"
-    removed = counted(recalls.removed, "result")
-    yield _figure(
-        "recalled", back, f"{percent(recalls.results, recalls.removed)} of {removed} that went"
-    )
+    asked = f"in {counted(recalls.calls, 'recall')}; " if recalls.calls else ""
+    share = percent(recalls.results, recalls.removed)
+    went = f"{share} of {counted(recalls.removed, 'result')} that went"
+    yield _figure("recalled", back, f"{asked}{went}")
 
 
 def _figure(name: str, figure: str, more: str) -> Text:
@@ -120,54 +122,47 @@ def _over_time(review: Review) -> Iterator[Text]:
 
 
 def _kept(review: Review) -> RenderableType:
-    table = new_table("What keeps the most", "", "results", "characters")
+    table = FigureTable("What keeps the most", bar(), figure("results"), figure("characters"))
     rows = [reason for reason in review.kept if reason.chars][:REVIEW_SHOWN_MAX]
     most = max((reason.chars for reason in rows), default=0)
     for reason in rows:
-        bar = _bar(reason.chars, most, "yellow")
-        table.add_row(
-            Text(kept_for(reason.reason)), bar, short(reason.results), short(reason.chars)
-        )
+        drawn = _bar(reason.chars, most, "yellow")
+        table.add_row(kept_for(reason.reason), drawn, short(reason.results), short(reason.chars))
     return table
 
 
 def _tools(review: Review) -> RenderableType:
-    table = new_table("Where the bytes are", "", "characters before", "after")
+    table = FigureTable("Where the bytes are", bar(), figure("characters before"), figure("after"))
     rows = review.tools[:REVIEW_SHOWN_MAX]
     most = max((tool.chars_before for tool in rows), default=0)
     for tool in rows:
-        bar = _bar(tool.chars_before, most, "blue")
-        table.add_row(
-            Text(plain(tool.tool)), bar, short(tool.chars_before), short(tool.chars_after)
-        )
+        drawn = _bar(tool.chars_before, most, "blue")
+        table.add_row(plain(tool.tool), drawn, short(tool.chars_before), short(tool.chars_after))
     return table
 
 
 def _modes(review: Review) -> RenderableType:
-    table = new_table("Mode and tier", "calls", "tokens freed", "characters freed")
-    table.columns[1].header = "passes"
+    heads = ("passes", "tokens freed", "characters freed")
+    table = FigureTable("Mode and tier", *map(figure, heads))
     for mode in review.modes[:REVIEW_SHOWN_MAX]:
         name = " / ".join(plain(part) for part in (mode.mode, mode.tier) if part)
         share = percent(mode.chars_freed, mode.chars_before)
-        table.add_row(Text(name), f"{mode.passes:,}", short(mode.tokens_freed), share)
+        table.add_row(name, f"{mode.passes:,}", short(mode.tokens_freed), share)
     return table
 
 
 def _times(review: Review) -> RenderableType:
-    table = new_table("Where a pass's time goes", "results")
-    table.columns[1].header = "on average"
-    for stage, ms in review.stages.items():
+    table = FigureTable("Where a pass's time goes", figure("on average"), figure("of it"))
+    for stage, ms, share in words.spent(review):
         if ms:
-            table.add_row(stage, told_ms(ms / review.latency.passes))
+            table.add_row(stage, told_ms(ms), percent(share, 1))
     return table
 
 
 def _why(review: Review) -> RenderableType:
-    table = new_table("Why a summary ran", "calls")
-    table.columns[1].header = "times"
-    rows: Iterable[tuple[str, int]] = review.summaries.why.items()
-    for why, count in list(rows)[:REVIEW_SHOWN_MAX]:
-        table.add_row(Text(words.why_ran(why)), f"{count:,}")
+    table = FigureTable("Why a summary ran", figure("times"))
+    for why, count in list(review.summaries.why.items())[:REVIEW_SHOWN_MAX]:
+        table.add_row(words.why_ran(why), f"{count:,}")
     return table
 
 

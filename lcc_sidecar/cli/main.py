@@ -7,7 +7,8 @@ from typing import NoReturn
 import click
 
 from lcc_sidecar import __version__
-from lcc_sidecar.errors import LccError, TranscriptError, UsageError
+from lcc_sidecar.cli.suggesting import SuggestingGroup
+from lcc_sidecar.errors import LccError, SettingsError, TranscriptError, UsageError
 
 _VERBS = {
     "bench": "measure passes over a folder of recorded sessions",
@@ -28,7 +29,7 @@ _VERBS = {
 }
 
 
-class _Verbs(click.Group):
+class _Verbs(SuggestingGroup):
     """Loads a verb's module only when it is called: `lcc sidecar status` pays for no tokenizer."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -69,7 +70,7 @@ def main() -> None:
         _leave(_told(error), error.exit_code)
     except click.Abort:
         _leave("interrupted", 1)
-    except (TranscriptError, UsageError) as error:
+    except (SettingsError, TranscriptError, UsageError) as error:
         _leave(str(error), 2)
     except LccError as error:
         _leave(str(error), 1)

@@ -3,20 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from lcc_sidecar import explain
+from lcc_sidecar.cli.table import FigureTable, bar, figure
 
 _BAR = 28
 _ROWS = 7
 _WHAT = 32
-_NUMBERS = (
-    *("calls", "characters", "after", "keep_result"),
-    *("results", "tokens", "before", "evidence", "could go", "proven", "by the stash"),
-)
 _PROOFS = {"disk": "proven on disk", "transcript_proxy": "by the transcript alone"}
 
 
@@ -79,20 +74,27 @@ def _before_after(report: explain.Report) -> RenderableType:
 
 def _window(window: Mapping[str, tuple[int, int]]) -> RenderableType:
     total = sum(before for before, _ in window.values()) or 1
-    table = new_table("What fills the window", "", "characters before", "after")
+    table = FigureTable(
+        "What fills the window", bar(), figure("characters before"), figure("after")
+    )
     ranked = sorted(window.items(), key=lambda item: -item[1][0])
     rest = [sizes for _, sizes in ranked[_ROWS:]]
     if rest:
         ranked[_ROWS:] = [(f"{len(rest)} more", (sum(b for b, _ in rest), sum(a for _, a in rest)))]
     for name, (before, after) in ranked:
-        bar = _bar(before / total, "blue")
-        table.add_row(Text(plain(name)), bar, f"{before:,}", f"{after:,}")
+        drawn = _bar(before / total, "blue")
+        table.add_row(Text(plain(name)), drawn, f"{before:,}", f"{after:,}")
     return table
 
 
 def _groups(title: str, groups: Sequence[explain.Group], style: str, verb: str) -> RenderableType:
     judged = any(group.keep_result for group in groups)
-    table = new_table(title, "calls", f"characters {verb}", *(["keep_result"] if judged else []))
+    table = FigureTable(
+        title,
+        figure("calls"),
+        figure(f"characters {verb}"),
+        *([figure("keep_result")] if judged else []),
+    )
     for group in groups:
         words = Text(plain(group.words), style=style)
         answers = [_span(group.keep_result)] if judged else []
@@ -109,7 +111,7 @@ def _span(answers: tuple[float, float] | None) -> str:
 
 
 def _largest(rows: Iterable[explain.Row]) -> RenderableType:
-    table = new_table("Largest still there", "why", "characters")
+    table = FigureTable("Largest still there", "why", figure("characters"))
     for row in rows:
         what = Text(_what(plain(row.tool), plain(row.target)))
         table.add_row(what, Text(plain(row.words), style="dim"), f"{row.result_chars_after:,}")
@@ -123,15 +125,6 @@ def _what(tool: str, target: str) -> str:
         is_path = target.startswith(("/", "~"))
         target = f"…{target[1 - room :]}" if is_path else f"{target[: room - 1]}…"
     return f"{tool} {target}"
-
-
-def new_table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for place, name in enumerate(columns):
-        table.add_column(
-            name, justify="right" if place and name.startswith(_NUMBERS) else "left", no_wrap=True
-        )
-    return table
 
 
 def _bar(share: float, style: str) -> Text:

@@ -4,11 +4,13 @@ from typing import Any
 
 import click
 
+from lcc_sidecar.cli.plural import count
+from lcc_sidecar.cli.suggesting import SuggestingGroup
 from lcc_sidecar.errors import SidecarError
 from lcc_sidecar.sidecar import lifecycle
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def sidecar() -> None:
     """Manage the background process that keeps sessions indexed and answers /compact."""
 
@@ -41,7 +43,7 @@ def serve() -> None:
 def _told(found: dict[str, Any]) -> str:
     return (
         f"sidecar {found['version']}, pid {found['pid']}, up {found['uptime_seconds']:.0f} s: "
-        f"{found['sessions']} sessions, {found['indexed_rows']} rows of "
-        f"{found['indexed_bytes'] / 1e6:.1f} MB, {found['damaged_lines']} damaged lines, "
+        f"{count(found['sessions'], 'session')}, {count(found['indexed_rows'], 'row')} of "
+        f"{found['indexed_bytes'] / 1e6:.1f} MB, {count(found['damaged_lines'], 'damaged line')}, "
         f"{(found['memory_bytes'] or 0) / 1e6:.0f} MB memory"
     )

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 import click
 
 from lcc_sidecar.cli import stash_tables as tables
+from lcc_sidecar.cli.asking import is_agreed
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.progress import progress_bar
+from lcc_sidecar.cli.suggesting import SuggestingGroup
 from lcc_sidecar.errors import StashError, UsageError
 from lcc_sidecar.output import to_json, write_stdout
 from lcc_sidecar.settings import Settings, load
@@ -18,7 +21,7 @@ from lcc_sidecar.stash import purge as purging
 from lcc_sidecar.stash.database import Database, stash_path
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def stash() -> None:
     """Look after what is kept of sessions: the results behind pointers, and all else for a while.
 
@@ -62,7 +65,7 @@ def list_(session: str | None, *, as_json: bool) -> None:
         database.close()
 
 
-@stash.command()
+@stash.command(short_help="Let go what is too old or too much.")
 def gc() -> None:
     """Let go what is older than `stash_days` or more than `stash_max_bytes`.
 
@@ -79,7 +82,7 @@ def gc() -> None:
     tables.print_collected(done, settings)
 
 
-@stash.command()
+@stash.command(short_help="Write what a SESSION holds as files.")
 @click.argument("what", metavar="SESSION|ID")
 @click.argument("folder", metavar="DIR", type=click.Path())
 def export(what: str, folder: str) -> None:
@@ -92,13 +95,12 @@ def export(what: str, folder: str) -> None:
         database.close()
     left = len(rows) - written - damaged
     click.echo(
-        f"{tables.count(written, 'file')} and index.jsonl written to {folder}"
-        + (f"; {tables.count(left, 'entry', 'entries')} withheld or collected" if left else "")
+        f"{count(written, 'file')} and index.jsonl written to {folder}"
+        + (f"; {count(left, 'entry', 'entries')} withheld or collected" if left else "")
     )
     if damaged:
         raise StashError(
-            f"{tables.count(damaged, 'text')} damaged in the stash and not written; index.jsonl"
-            " says which"
+            f"{count(damaged, 'text')} damaged in the stash and not written; index.jsonl says which"
         )
 
 
@@ -121,14 +123,14 @@ def purge(
         numbers = _named(database, sessions, older_than)
         plan = purging.plan(database, numbers)
         tables.print_plan(plan)
-        if not yes and not click.confirm("Remove it for good?"):
+        if not yes and not is_agreed("Remove it for good?"):
             click.echo("Nothing was removed.")
             return
         with progress_bar() as progress:
             purging.purge(database, numbers, progress)
     finally:
         database.close()
-    click.echo(f"Removed: {tables.count(plan.bodies, 'text')} of all files of the stash.")
+    click.echo(f"Removed: {count(plan.bodies, 'text')} of all files of the stash.")
 
 
 def _named(database: Database, names: Sequence[str], older_than: float | None) -> list[int]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from lcc_sidecar.cli.plural import count
+from lcc_sidecar.cli.table import FigureTable, code, figure, line
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.stash.gc import Collected
 from lcc_sidecar.stash.overview import EntryRow, SessionRow, Total
@@ -23,10 +23,11 @@ def print_sessions(
 ) -> None:
     console = _console()
     names = short_names([row.session_id for row in rows])
-    table = _table("session", "kept", "bytes", "packed", "pointers", "oldest", "newest", "live")
-    for row, name in zip(rows, names, strict=True):
+    heads = ("kept", "bytes", "packed", "pointers", "oldest", "newest")
+    table = FigureTable(code("session"), *map(figure, heads), "live")
+    for row, short in zip(rows, names, strict=True):
         table.add_row(
-            Text(name, "bold"),
+            Text(short, "bold"),
             f"{row.bodies:,}",
             size(row.original_bytes),
             size(row.packed_bytes),
@@ -36,8 +37,8 @@ def print_sessions(
             Text("yes", "green") if row.is_live else Text("no", "dim"),
         )
     console.print(table)
-    for line in _about(total, settings, now):
-        console.print(line)
+    for told in _about(total, settings, now):
+        console.print(told)
     if total.withheld:
         console.print(
             Text(
@@ -67,8 +68,7 @@ def _about(total: Total, settings: Settings, now: float) -> list[Text]:
 def print_entries(session_id: str, rows: Sequence[EntryRow]) -> None:
     console = _console()
     console.print(Text.assemble(("session ", "bold cyan"), (plain(session_id), "bold")))
-    table = _table("seq", "id", "what", "bytes", "state")
-    table.columns[2].ratio, table.columns[2].overflow = 1, "ellipsis"
+    table = FigureTable(figure("seq"), code("id"), line("what"), figure("bytes"), "state")
     for row in rows:
         what = f"{row.tool} {row.target or ''}" if row.tool else row.kind
         state = "pointer" if row.is_pointed else "" if row.state == "stashed" else row.state
@@ -79,7 +79,6 @@ def print_entries(session_id: str, rows: Sequence[EntryRow]) -> None:
             "" if row.size is None else size(row.size),
             Text(state, "green" if row.is_pointed else "dim"),
         )
-    table.expand = True
     console.print(table)
     console.print(Text("`lcc recall ID` gives one back.", style="dim"))
 
@@ -152,10 +151,6 @@ def age(when: float | None, now: float) -> str:
     return "0 min"
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def plain(text: str) -> str:
     """Return text out of a transcript as a terminal may show it: nothing in it acts."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
@@ -163,11 +158,3 @@ def plain(text: str) -> str:
 
 def _console() -> Console:
     return Console(highlight=False)
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    left = {"session", "id", "what", "live", "state"}
-    for name in columns:
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
-    return table

@@ -8,6 +8,7 @@ import click
 
 from lcc_sidecar.near.client import statusline as print_line
 from lcc_sidecar.paths import data_dir
+from lcc_sidecar.transcript.finding import client_folder
 
 
 @click.command()
@@ -19,6 +20,8 @@ def statusline(*, setup: bool) -> None:
     milliseconds.
     """
     if setup or sys.stdin.isatty():
+        place = os.path.join(client_folder(), "settings.json")
+        click.echo(f"lcc: Claude Code reads these lines from {place}", err=True)
         click.echo(json.dumps({"statusLine": {"type": "command", "command": _command()}}, indent=2))
     else:
         print_line()

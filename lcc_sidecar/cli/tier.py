@@ -5,6 +5,7 @@ from contextlib import closing
 
 import click
 
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.errors import StashError, UsageError
 from lcc_sidecar.stash import journal, overview
 from lcc_sidecar.stash.database import Database, stash_path
@@ -42,6 +43,6 @@ def tier(session: str, *, reset: bool) -> None:
     click.echo(f"{session_id}: {found}: {_MEANING[found]}")
     for done in passes:
         click.echo(
-            f"  {done.tier}: {done.elided} results, {done.tokens_before:,} tokens to "
+            f"  {done.tier}: {count(done.elided, 'result')}, {done.tokens_before:,} tokens to "
             f"{done.tokens_after:,} ({done.trigger})"
         )

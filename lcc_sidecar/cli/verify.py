@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.transcript.files import load_document
 from lcc_sidecar.verify.registry import VERIFIERS
 
@@ -35,4 +36,4 @@ def verify(original: str, compacted: str, *, rules_mode: str, allow_command_poin
         sys.exit(1)
     pairs = zip(before.results(), after.results(), strict=True)
     changed = sum(old.text != new.text for (_, old), (_, new) in pairs)
-    click.echo(f"clean: {changed} pointers, every word unchanged ({rules_mode})")
+    click.echo(f"clean: {count(changed, 'pointer')}, every word unchanged ({rules_mode})")

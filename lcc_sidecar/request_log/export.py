@@ -14,7 +14,7 @@ from typing import Any, Final
 from lcc_sidecar.errors import UsageError
 from lcc_sidecar.extras import how_to_get
 from lcc_sidecar.request_log.files import log_files
-from lcc_sidecar.request_log.line import RECALLED, Decisions, Line, Stages
+from lcc_sidecar.request_log.line import RECALLED, REFUSED, Decisions, Line, Stages
 from lcc_sidecar.request_log.reading import PassedOver, ranges, read
 
 KINDS: Final = Decisions.__struct_fields__
@@ -37,23 +37,28 @@ _AS_THEY_ARE: Final = [name for name in COLUMNS if name in Line.__struct_fields_
 _ACTS: Final = re.compile(r"[=+\-@\x00-\x1f\x7f]")
 
 
-def table(folder: str) -> tuple[list[dict[str, Any]], int]:
+def table(folder: str, since: str = "") -> tuple[list[dict[str, Any]], int]:
     """Return the rows of the log in `folder`, the oldest first, and how many lines are none.
 
+    What is older than `since`, a time as lines have it, is left out.
     `recalls` counts what was recalled in a session between its pass and the next one. Before its
     first pass, or where it has none, a recall has a row of its own, with the outcome `recalled`.
     Raise RequestLogError if a file cannot be read.
     """
     rows: list[dict[str, Any]] = []
-    newest: dict[str, dict[str, Any]] = {}  # the newest row of each session
+    newest: dict[str, dict[str, Any]] = {}  # the row of each session that recalls are counted in
     over = PassedOver()
     for part in ranges(log_files(folder)):
         for line in chain.from_iterable(read(part, over)):
+            if line.time < since:
+                continue
             is_recall = line.outcome == RECALLED
-            if not is_recall or line.session not in newest:
-                newest[line.session] = _row(line)
-                rows.append(newest[line.session])
-            newest[line.session]["recalls"] += is_recall
+            if is_recall and line.session in newest:
+                newest[line.session]["recalls"] += 1
+                continue
+            rows.append(_row(line) | {"recalls": int(is_recall)})
+            if not line.outcome.startswith(REFUSED):  # it removed nothing to be recalled
+                newest[line.session] = rows[-1]
     return rows, over.damaged + over.foreign
 
 

@@ -23,6 +23,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 SCHEMA = "lcc-request-1"
 CHANGED = ("replaced", "written")  # outcomes that took something out
 RECALLED = "recalled"
+REFUSED = "refused: "  # before the kind of error that ended what was asked for
 # Outcomes of answers of which it is not known that a summary ran in their place.
 UNSETTLED = ("fell_back: cancelled", "fell_back: not_told")
 LIVE = ("manual", "auto", "plugin")  # triggers for which the client's own summary stands ready

@@ -65,12 +65,13 @@ _EMPTY = """<section class="wide" aria-labelledby="h-empty"><h2 id="h-empty">No 
 
 def _about(review: Review) -> str:
     if not review.days:
-        return "No line of the request log was counted."
+        return words.refused(review) or "No line of the request log was counted."
     first, last = review.days[0].day, review.days[-1].day
     span = first if first == last else f"{first} to {last}"
     least = "at least " if review.sessions_at_least else ""
     sessions = f"{least}{counted(review.sessions, 'session')}"
-    return f"{span}: {counted(review.passes, 'pass', 'passes')} over {sessions}."
+    told = f"{span}: {counted(review.passes, 'pass', 'passes')} over {sessions}."
+    return f"{told} {words.refused(review)}".rstrip()
 
 
 def _figures(review: Review) -> str:
@@ -201,11 +202,7 @@ def _times(review: Review) -> str:
         (plain(mode), f"{t.passes:,}", *(told_ms(ms) for ms in (t.p50, t.p90, t.p99)))
         for mode, t in review.latency_by_mode.items()
     ]
-    total = review.stages["total"]
-    spent = [
-        (stage, told_ms(ms / latency.passes), percent(ms, total))
-        for stage, ms in review.stages.items()
-    ]
+    spent = [(stage, told_ms(ms), percent(share, 1)) for stage, ms, share in words.spent(review)]
     tables = _table("By mode", ("mode", "passes", "p50", "p90", "p99"), rows)
     tables += _table("Where it goes", ("stage", "a pass", "share"), spent)
     about = f"Passes by time, log scale; slowest {told_ms(review.slowest)}."
@@ -308,6 +305,7 @@ def _table(
 
 def _notes(review: Review) -> str:
     notes = (
+        words.outcomes(review),
         words.counting(review),
         words.passed_over(review),
         "Percentiles are within 2.5 %.",

@@ -61,6 +61,11 @@ def purge_where(goes: Callable[[Head], bool]) -> int:
     return gone
 
 
+def count_where(goes: Callable[[Head], bool]) -> int:
+    """Return how many lines have a head that `goes`. Raise RequestLogError if none can be read."""
+    return sum(goes(head_of(line)) for line in log.lines())
+
+
 def expire(before: str) -> None:
     """Remove the lines with which a file begins that are older than a time, as lines have it.
 

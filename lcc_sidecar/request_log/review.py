@@ -87,7 +87,10 @@ class Recalls(Struct, frozen=True):
 
 
 class Mode(Struct, frozen=True):
-    """The passes of one mode and tier; `went` are those that took something out."""
+    """The passes of one mode and tier; `went` are those that took something out.
+
+    `tier` is empty where it is the mode's own.
+    """
 
     mode: str
     tier: str
@@ -110,7 +113,8 @@ class Review(Struct, frozen=True):
     """What the request log tells. Sizes in tokens and characters, times in milliseconds.
 
     `freed` sums up what passes took out; `methods` says for how many of them tokens were counted
-    how. Lines that are damaged, foreign, dated in the future or older than asked count nowhere.
+    how. What was `refused` is no pass: beside that number it counts in `outcomes` alone. Lines that
+    are damaged, foreign, dated in the future or older than asked count nowhere.
     """
 
     schema: str
@@ -120,6 +124,8 @@ class Review(Struct, frozen=True):
     future: int
     older: int
     passes: int
+    refused: int
+    outcomes: dict[str, int]
     went: int
     tokens_freed: int
     tokens_before: int
@@ -196,6 +202,8 @@ def _told(tally: Tally) -> Review:
         future=tally.future,
         older=tally.older,
         passes=sum(numbers[0] for numbers in groups.values()),
+        refused=tally.refused,
+        outcomes=_outcomes(tally),
         went=sum(numbers[0] for numbers in went),
         tokens_freed=sum(numbers[1] - numbers[2] for numbers in went),
         tokens_before=sum(numbers[1] for numbers in went),
@@ -227,6 +235,12 @@ def _told(tally: Tally) -> Review:
             key=lambda session: (-session.tokens_freed, session.session),
         )[:SESSIONS_TOLD],
     )
+
+
+def _outcomes(tally: Tally) -> dict[str, int]:
+    """Return how passes ended, without the reasons, and how many were refused."""
+    ends = [(key[3].partition(": ")[0], row[0]) for key, row in tally.groups.items()]
+    return _counted([*ends, ("refused", tally.refused)] if tally.refused else ends)
 
 
 def _summaries(tally: Tally) -> Summaries:
@@ -268,7 +282,7 @@ def _recalls(tally: Tally) -> Recalls:
 def _modes(tally: Tally) -> list[Mode]:
     rows: dict[tuple[str, str], list[int]] = {}
     for (_, mode, tier, outcome, _), numbers in tally.groups.items():
-        row = rows.setdefault((mode, tier), [0] * 5)
+        row = rows.setdefault((mode, tier if tier != mode else ""), [0] * 5)
         row[0] += numbers[0]
         row[3] += numbers[3]
         if outcome in CHANGED:

@@ -19,7 +19,7 @@ from lcc_sidecar.limits import (
     REVIEW_SESSIONS_MAX,
 )
 from lcc_sidecar.request_log.histogram import PER_LOG, SHIFT, Histogram
-from lcc_sidecar.request_log.line import CHANGED, RECALLED, Decisions, Line, Stages
+from lcc_sidecar.request_log.line import CHANGED, RECALLED, REFUSED, Decisions, Line, Stages
 from lcc_sidecar.request_log.reading import PassedOver
 
 OTHER = "other"
@@ -42,13 +42,14 @@ class Tally:
 
     `days`: passes, tokens freed, characters freed, recalls. `groups`: passes, tokens before and
     after, characters before and after. `sessions`: passes, tokens freed. `tools`: characters before
-    and after.
+    and after. What was `refused` is no pass: it counts there alone.
     """
 
     over: PassedOver = field(default_factory=PassedOver)
     lines: int = 0
     future: int = 0
     older: int = 0
+    refused: int = 0
     days: dict[str, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
     groups: dict[Group, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
     latency: dict[str, Histogram] = field(default_factory=lambda: defaultdict(dict))
@@ -77,6 +78,9 @@ class Tally:
         passes = [line for line in known if line.outcome != RECALLED]
         if len(passes) < len(known):
             self._add_recalls(line for line in known if line.outcome == RECALLED)
+        run = [line for line in passes if not line.outcome.startswith(REFUSED)]
+        self.refused += len(passes) - len(run)
+        passes = run
         self._add_sizes(passes)
         self._add_times(passes)
         went = [line.decisions for line in passes if line.outcome in CHANGED]
@@ -139,6 +143,7 @@ class Tally:
         self.lines += other.lines
         self.future += other.future
         self.older += other.older
+        self.refused += other.refused
         self.slowest = max(self.slowest, other.slowest)
         self.stages = [a + b for a, b in zip(self.stages, other.stages, strict=True)]
         self.recalled |= other.recalled

@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 from lcc_sidecar.explain import STAYED, WENT
-from lcc_sidecar.limits import REVIEW_BARS_MAX
+from lcc_sidecar.limits import REVIEW_BARS_MAX, REVIEW_SHOWN_MAX
 from lcc_sidecar.request_log.review import Day, Review, Summaries
 
 OUTCOMES = {
@@ -11,7 +11,7 @@ OUTCOMES = {
     "too_little": "too little could go",
     "nothing_to_prune": "nothing could go",
 }
-FELL_BACK, REFUSED = "fell_back", "refused"
+_FELL_BACK = "fell_back"
 _STRETCHES = {1: "day", 7: "week", 28: "four weeks", 91: "quarter", 364: "year"}  # by their days
 
 
@@ -34,10 +34,8 @@ def why_ran(outcome: str) -> str:
         return OUTCOMES[outcome]
     kind, _, rest = outcome.partition(": ")
     rest = plain(rest).replace("_", " ")
-    if kind == FELL_BACK:
+    if kind == _FELL_BACK:
         return f"fell back: {rest}"
-    if kind == REFUSED:
-        return f"refused: {rest}"
     return plain(outcome).replace("_", " ")
 
 
@@ -46,6 +44,36 @@ def avoided(summaries: Summaries) -> str:
     live = counted(summaries.avoided + summaries.ran, "live compaction")
     told = f"; {summaries.unsettled:,} more came to nothing" if summaries.unsettled else ""
     return f"{summaries.avoided:,} of {live}{told}"
+
+
+def refused(review: Review) -> str:
+    """Return in one sentence how many passes were refused; nothing if none was."""
+    if not review.refused:
+        return ""
+    more = " more" if review.passes else ""
+    ended = "was refused before it" if review.refused == 1 else "were refused before they"
+    return f"{review.refused:,}{more} {ended} began."
+
+
+def outcomes(review: Review) -> str:
+    """Return how passes ended, in one sentence; nothing if there is none."""
+    ends = list(review.outcomes.items())
+    told = [f"{plain(end).replace('_', ' ')} {n:,}" for end, n in ends[:REVIEW_SHOWN_MAX]]
+    if rest := sum(n for _, n in ends[REVIEW_SHOWN_MAX:]):
+        told.append(f"others {rest:,}")
+    return f"Outcomes: {', '.join(told)}." if told else ""
+
+
+def spent(review: Review) -> list[tuple[str, float, float]]:
+    """Return where the time of passes went: (stage, milliseconds a pass, share); it adds up.
+
+    The last row is the whole, the one before it what no stage has.
+    """
+    passes, parts = review.latency.passes or 1, dict(review.stages)
+    total = parts.pop("total")
+    parts["all else"] = max(0.0, total - sum(parts.values()))
+    rows = [(stage, ms / passes, ms / total if total else 0.0) for stage, ms in parts.items()]
+    return [*rows, ("total", total / passes, 1.0)]
 
 
 def percent(part: float, whole: float) -> str:

@@ -10,6 +10,11 @@ _NAME = re.compile(r"[A-Za-z0-9-]+")
 _START_CHARS = 8  # of an id, as `lcc stash ls` shows it
 
 
+def client_folder() -> str:
+    """Return Claude Code's own folder, with its settings and sessions."""
+    return os.path.expanduser(os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude")
+
+
 def find_session(named: str) -> str:
     """Return the path of the session file that a person named.
 
@@ -18,8 +23,7 @@ def find_session(named: str) -> str:
     """
     if not _NAME.fullmatch(named) or os.path.isfile(named):
         return named
-    config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-    folder = os.path.join(config, "projects")
+    folder = os.path.join(client_folder(), "projects")
     everywhere = os.path.join(glob.escape(folder), "*")
     found = sorted(glob.glob(os.path.join(everywhere, f"{named}.jsonl")))
     if not found and len(named) >= _START_CHARS:

@@ -296,6 +296,21 @@ def test_a_broken_compaction_fails_verify_and_drill(work: Path):
     assert "miss" in lcc("drill", work / "session.jsonl", work / "bad.jsonl", check=1).stdout
 
 
+def test_what_was_followed_is_told_in_the_plural_where_there_are_several(tmp_path: Path):
+    session = Session()
+    session.says("go")
+    for call_id in ("b1", "b2", "b3"):
+        session.replies(tool_use(call_id, "Bash", command="make"))
+        session.returns(call_id, TEXT)
+    session.chat(4)
+    (tmp_path / "session.jsonl").write_bytes(session.data())
+    files = tmp_path / "session.jsonl", tmp_path / "out.jsonl"
+    lcc("compact", files[0], "--rules-mode", "lossless", "-o", files[1])
+
+    assert "2 of 2 pointers lead back (2 results)\n" in lcc("drill", *files).stdout
+    assert "clean: 2 pointers," in lcc("verify", *files, "--rules-mode", "lossless").stdout
+
+
 def test_an_output_that_cannot_be_written_exits_1_and_leaves_nothing(work: Path):
     done = lcc("compact", work / "session.jsonl", "-o", work / "no" / "folder.jsonl", check=1)
 

@@ -204,6 +204,11 @@ def test_a_purge_asks_says_what_it_costs_and_does_nothing_on_no(stocked: Path) -
     assert everything()["total"]["bodies"] == 3
 
 
+def test_a_purge_that_nobody_can_answer_names_yes(stocked: Path) -> None:
+    assert "--yes removes without asking" in failed("purge", A)
+    assert "Nothing" not in lcc("ls").output
+
+
 def test_a_purge_takes_all_or_what_is_old_and_by_hand_has_a_name(stocked: Path) -> None:
     assert "one of the three" in failed("purge")
     assert "one of the three" in failed("purge", A, "--all")

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from lcc_sidecar.cli.main import lcc
+from lcc_sidecar.errors import RequestLogError, SettingsError
 from lcc_sidecar.request_log import export, log, marker, purge, salt
 from lcc_sidecar.request_log.entry import Stages
 from lcc_sidecar.request_log.recording import recall_entry
@@ -154,6 +155,79 @@ def test_purge_by_session_knows_it_by_its_id(logged):
     assert [line["session"] for line in logged()] == [HASH]
 
 
+def test_purge_by_session_takes_the_hash_that_a_page_and_an_export_show(logged):
+    append(session=salt.hashed("session", "the-session"))
+    append()
+    [shown] = {row["session"] for row in csv.DictReader(io.StringIO(run("export")))} - {HASH}
+
+    assert run("purge", "--session", shown, "--yes") == "1 line removed.\n"
+    assert [line["session"] for line in logged()] == [HASH]
+
+
+def test_purge_of_a_session_that_has_no_line_says_how_to_name_one(logged):
+    append()
+    done = CliRunner().invoke(lcc, ["log", "purge", "--session", "95047199", "--yes"])
+
+    assert isinstance(done.exception, RequestLogError)
+    assert "no line is of session 95047199: name it by its whole id" in str(done.exception)
+    assert len(logged()) == 1
+
+
+def test_purge_says_how_many_lines_go_before_it_asks(logged):
+    append(time=at(days=40))
+    append(time=at(days=2))
+
+    assert "Lines of the request log, 1, go for good?" in run("purge", "--older-than", 30, text="n")
+    assert "All lines of the request log, 2, go for good?" in run("purge", text="n\n")
+
+
+def test_where_nobody_can_answer_a_purge_names_yes(logged):
+    append()
+    done = CliRunner().invoke(lcc, ["log", "purge"], input="")
+
+    assert "--yes removes without asking" in str(done.exception)
+    assert len(logged()) == 1
+
+
+def test_settings_that_cannot_be_used_are_told_before_anything_else(logged, monkeypatch):
+    monkeypatch.setenv("LCC_SIDECAR_LOG_DAYS", "ten")
+    done = CliRunner().invoke(lcc, ["log", "status"])
+
+    assert isinstance(done.exception, SettingsError)
+    assert done.stdout == ""
+
+
+def test_an_export_is_refused_under_a_name_that_says_neither_kind(logged, tmp_path: Path):
+    append()
+    done = CliRunner().invoke(lcc, ["log", "export", "-o", str(tmp_path / "x.xlsx")])
+
+    assert "neither .csv nor .parquet" in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+    run("export", "--format", "csv", "-o", tmp_path / "x.txt")
+    assert (tmp_path / "x.txt").read_text().startswith("schema,time,")
+
+
+def test_an_export_never_replaces_the_log(logged):
+    append()
+    done = CliRunner().invoke(lcc, ["log", "export", "--format", "csv", "-o", str(log.newest())])
+
+    assert "never written" in str(done.exception)
+    assert len(logged()) == 1
+
+
+def test_an_export_goes_back_as_far_as_it_is_told(logged):
+    for days in (40, 2, 0):
+        append(time=at(days=days), messages=days)
+
+    assert [row["messages"] for row in csv.DictReader(io.StringIO(run("export")))] == [
+        "40",
+        "2",
+        "0",
+    ]
+    told = csv.DictReader(io.StringIO(run("export", "--since", 7)))
+    assert [row["messages"] for row in told] == ["2", "0"]
+
+
 def test_purge_takes_rotated_files_too(logged, monkeypatch):
     monkeypatch.setattr(log, "REQUEST_LOG_MAX_BYTES", 1000)
     for _ in range(5):
@@ -178,9 +252,11 @@ def test_export_writes_one_row_a_pass_with_its_recalls(logged):
     )  # fmt: skip
     for _ in range(2):
         log.append(lambda: recall_entry(HASH, HASH, "id", "cli", datetime.now(UTC)))
+    append(outcome="refused: UsageError")
+    log.append(lambda: recall_entry(HASH, HASH, "id", "cli", datetime.now(UTC)))
     log.append(lambda: recall_entry("f" * 16, HASH, "id", "cli", datetime.now(UTC)))
 
-    first, second, third = csv.DictReader(io.StringIO(run("export")))
+    first, second, refused, third = csv.DictReader(io.StringIO(run("export")))
     assert list(first) == list(export.COLUMNS)
     assert (first["outcome"], first["reason"], first["recalls"]) == (
         "fell_back",
@@ -190,7 +266,12 @@ def test_export_writes_one_row_a_pass_with_its_recalls(logged):
     assert (second["keep"], second["replace"], second["drop"]) == ("3", "4", "0")
     assert (second["most_kept_reason"], second["most_kept_chars"]) == ("not_text", "90")
     assert (second["results_chars_before"], second["results_chars_after"]) == ("150", "70")
-    assert (second["recalls"], second["billed_before"], second["ms_total"]) == ("2", "", "1.5")
+    assert (second["recalls"], second["billed_before"], second["ms_total"]) == ("3", "", "1.5")
+    assert (refused["outcome"], refused["reason"], refused["recalls"]) == (
+        "refused",
+        "UsageError",
+        "0",
+    )
     assert (third["session"], third["outcome"], third["recalls"]) == ("f" * 16, "recalled", "1")
 
 
@@ -235,6 +316,7 @@ def test_the_query_of_the_readme_reads_many_peoples_exports_at_once(
         for number in range(passes):
             append(tokens_before=1000, tokens_after=400, time=at(days=number), outcome="replaced")
         append(tokens_before=1000, tokens_after=1000, outcome="too_little")
+        append(outcome="refused: UsageError", ms=Stages(total=0.0))
         append(tokens_before=1000, tokens_after=1000, outcome="fell_back: cancelled")
         append(outcome="refused: UsageError", trigger="cli", ms=Stages(total=0.0))
         log.append(lambda: recall_entry("f" * 16, HASH, "id", "cli", datetime.now(UTC)))

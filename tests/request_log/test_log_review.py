@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from click.testing import CliRunner
 from lcc_sidecar.cli.log_review import review
 from lcc_sidecar.paths import state_dir
 from tests.request_log.conftest import HOSTILE
-from tests.request_log.loglines import line, lines, write
+from tests.request_log.loglines import line, lines, recall, write
 
 
 @click.group()
@@ -84,6 +85,42 @@ def test_who_pressed_escape_had_no_summary_and_avoided_none(log):
     log([line(), *(line(outcome=f"fell_back: {why}") for why in ("cancelled", "not_told"))])
 
     assert "100 % of summaries  1 of 1 live compaction; 2 more came to nothing" in run()
+
+
+def test_what_was_refused_is_told_apart_from_passes(log):
+    refusal = line(outcome="refused: UsageError", ms={"total": 0.0})
+    log([line(), refusal])
+    said = run()
+    assert "1 pass, 1 session" in said
+    assert "Outcomes: refused 1, replaced 1." in said
+    assert "1 more was refused before it began." in said
+
+    log([refusal, refusal])
+    said = run()
+    assert "No pass yet" in said
+    assert "2 were refused before they began." in said
+    assert "Outcomes" not in said
+
+
+def test_recalls_are_told_as_often_as_they_were_and_by_results(log):
+    log([line(), recall(1), recall(1), recall(2)])
+
+    assert "2 results  in 3 recalls; 67 % of 3 results that went" in run()
+
+
+def test_where_the_time_goes_has_a_row_for_what_no_stage_has(log):
+    log([line(ms={"total": 20.0, "prove": 5.0})])
+    rows = dict(re.findall(r"^ (prove|all else|total) .* (\d+ %) *$", run(), re.MULTILINE))
+
+    assert rows == {"prove": "25 %", "all else": "75 %", "total": "100 %"}
+
+
+def test_a_page_is_refused_where_it_cannot_be_written_before_anything_is_read(log, isolated_home):
+    log([line()])
+    for place, words in (("folder/", "the name of a folder"), ("no/p.html", "make the folder")):
+        done = CliRunner().invoke(lcc, ["review", "--html", f"{isolated_home}/{place}"])
+        assert words in str(done.exception)
+    assert not (isolated_home / "folder").exists()
 
 
 def test_json_has_every_figure(log):

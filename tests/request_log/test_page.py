@@ -134,6 +134,23 @@ def test_the_same_log_gives_the_same_bytes_in_any_process(isolated_home, now):
     assert other == render(review(str(folder), now=now))
 
 
+def test_what_was_refused_is_said_and_the_times_add_up(isolated_home, now):
+    entries = [line(ms={"total": 20.0, "prove": 5.0}), line(outcome="refused: UsageError")]
+    found = review(str(write(isolated_home / "r", entries)), now=now)
+    words = " ".join(Outline(render(found).decode()).words)
+
+    assert "1 pass over 1 session. 1 more was refused before it began." in words
+    assert "Outcomes: refused 1, replaced 1." in words
+    assert re.search(r"all else\s+15 ms\s+75 %", words)
+    assert re.search(r"total\s+20 ms\s+100 %", words)
+
+
+def test_a_page_of_refusals_alone_says_so(isolated_home, now):
+    folder = write(isolated_home / "r", [line(outcome="refused: UsageError")])
+
+    assert "1 was refused before it began." in render(review(str(folder), now=now)).decode()
+
+
 def test_what_is_hostile_is_shown_as_it_is_written(hostile, now):
     words = "".join(Outline(render(review(str(hostile), now=now)).decode()).words)
 

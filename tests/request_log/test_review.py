@@ -17,6 +17,7 @@ from lcc_sidecar.request_log.files import log_files
 from lcc_sidecar.request_log.histogram import percentile, step_of
 from lcc_sidecar.request_log.reading import PassedOver, Range, ranges, read
 from lcc_sidecar.request_log.review import Reason, Review, Tool, review
+from lcc_sidecar.request_log.words import spent
 from tests.request_log.loglines import line, lines, recall, write
 
 
@@ -55,6 +56,46 @@ def test_a_file_that_no_live_session_waited_for_avoids_no_summary(isolated_home,
     found = review(str(write(isolated_home / "r", entries)), now=now)
 
     assert (found.summaries.avoided, found.summaries.ran, found.passes) == (0, 0, 4)
+
+
+def test_what_was_refused_is_no_pass_and_moves_no_figure(isolated_home, now):
+    entries = [line(), line(outcome="too_little"), recall(1)]
+    asked = line(
+        time="2026-11-02T00:00:00.000Z", session="5" * 16, mode="lossless", tier=None,
+        ms={"total": 0.1, "decide": 0.1}, kept_chars={"odd": 5}, tools={"Bash": [7, 7]},
+    )  # fmt: skip
+    refusals = [asked | {"outcome": f"refused: {kind}"} for kind in ("UsageError", "LccError")]
+    without = review(str(write(isolated_home / "a", entries)), now=now)
+    found = review(str(write(isolated_home / "b", [*refusals, *entries, refusals[0]])), now=now)
+
+    assert without.refused == 0
+    assert without.outcomes == {"replaced": 1, "too_little": 1}
+    assert found.outcomes == {"refused": 3, "replaced": 1, "too_little": 1}
+    assert found == msgspec.structs.replace(
+        without, lines=without.lines + 3, refused=3, outcomes=found.outcomes
+    )
+
+
+def test_the_tier_is_told_where_it_is_not_the_modes_own(isolated_home, now):
+    kinds = [("stashed", None), ("stashed", "stashed"), ("recoverable", "stashed")]
+    entries = [line(mode=mode, tier=tier) for mode, tier in kinds]
+    found = review(str(write(isolated_home / "r", entries)), now=now)
+
+    assert [(mode.mode, mode.tier, mode.passes) for mode in found.modes] == [
+        ("stashed", "", 2),
+        ("recoverable", "stashed", 1),
+    ]
+
+
+def test_where_a_passs_time_went_adds_up(isolated_home, now):
+    stages = {"total": 20.0, "decide": 3.0, "prove": 2.0}
+    found = review(str(write(isolated_home / "r", [line(ms=stages)] * 2)), now=now)
+    *parts, rest, total = spent(found)
+
+    assert rest == ("all else", 15.0, 0.75)
+    assert total == ("total", 20.0, 1.0)
+    assert sum(ms for _, ms, _ in [*parts, rest]) == 20.0
+    assert sum(share for *_, share in [*parts, rest]) == 1.0
 
 
 def test_hostile_lines_cost_only_themselves(hostile, now):

@@ -1,8 +1,16 @@
 from click.testing import CliRunner
 
 from lcc_sidecar import __version__
-from lcc_sidecar.cli.sidecar import sidecar
+from lcc_sidecar.cli.sidecar import _told, sidecar
 from lcc_sidecar.errors import SidecarUnreachableError
+
+
+def test_status_says_one_thing_in_the_singular():
+    one = {"version": "1", "pid": 7, "uptime_seconds": 1.0, "memory_bytes": None}
+    one |= {"sessions": 1, "indexed_rows": 1, "indexed_bytes": 10, "damaged_lines": 1}
+
+    assert "1 session, 1 row of 0.0 MB, 1 damaged line, 0 MB" in _told(one)
+    assert "2 sessions, 1,000 rows" in _told(one | {"sessions": 2, "indexed_rows": 1000})
 
 
 def test_start_status_and_stop_say_what_is_the_case(world):
