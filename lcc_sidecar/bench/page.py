@@ -93,7 +93,11 @@ def _how(run: Run) -> str:
         f"pass ran {REPEATS} times, each time with a stash of its own, and the median is told. "
         "Times are of the pass alone, reading and writing not included."
     )
-    unread = [f"\nNot read: {s.name} ({s.error})." for s in run.sessions if s.error]
+    unread = [
+        f"\nNot read: {tables.cell(s.name)} ({tables.cell(s.error)})."
+        for s in run.sessions
+        if s.error
+    ]
     return "\n".join([how, *unread]) + "\n"
 
 

@@ -16,8 +16,14 @@ _CLOSE = 0.001  # of a conversation: what differs by less is called the same
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a Markdown table whose columns but the first hold figures."""
     lines = [f"| {' | '.join(head)} |", f"| ---{' | --:' * (len(head) - 1)} |"]
-    lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
+    lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def cell(value: object) -> str:
+    """Return what stands in a cell or a line: a file's name can hold anything."""
+    text = str(value).replace("|", "\\|")
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def pooled(sessions: Sequence[Session]) -> str:

@@ -142,7 +142,7 @@ def _tell(run: Run, report: str | None) -> None:
     """Write the page to its file, or print it; people at a terminal get a table."""
     page = markdown(run)
     if report:
-        write_whole(report, page.encode())
+        write_whole(report, page.encode(errors="backslashreplace"))
     if not report and not sys.stdout.isatty():
         click.echo(page)
         return

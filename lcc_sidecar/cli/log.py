@@ -61,7 +61,7 @@ def on() -> None:
 @log.command()
 def off() -> None:
     """Write nothing from now on. What is there stays until `lcc log purge`."""
-    marker.turn_off()
+    request_log.turn_off()
     try:
         held = overview.look()
     except RequestLogError:

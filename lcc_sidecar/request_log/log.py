@@ -18,11 +18,13 @@ from lcc_sidecar.limits import (
     REQUEST_LOG_FILES_MAX,
     REQUEST_LOG_MAX_BYTES,
     REQUEST_LOG_POLL_SECONDS,
+    REQUEST_LOG_SETTLE_SECONDS,
     REQUEST_LOG_WAIT_SECONDS,
 )
 from lcc_sidecar.near import lock
 from lcc_sidecar.paths import make_private
 from lcc_sidecar.request_log import files as on_disk
+from lcc_sidecar.request_log import marker
 from lcc_sidecar.request_log.entry import Entry, encoded
 from lcc_sidecar.request_log.marker import folder, is_on
 
@@ -65,6 +67,18 @@ def made(make: Callable[[], _Made], warn: Warn | None = None) -> _Made | None:
     return None
 
 
+def turn_off() -> None:
+    """Turn the log off: not one byte is written once this returns. Raise RequestLogError if not.
+
+    Whoever holds the lock is waited for; who does without it has asked a moment ago.
+    """
+    was_on = marker.is_there()
+    marker.turn_off()
+    if was_on:
+        with contextlib.suppress(RequestLogError, OSError), alone():
+            time.sleep(REQUEST_LOG_SETTLE_SECONDS)
+
+
 def append_line(line: bytes, since: int) -> None:
     """Append a line with its end, whole or not at all.
 
@@ -77,7 +91,7 @@ def append_line(line: bytes, since: int) -> None:
     if not make_private(folder()):
         raise RequestLogError(f"{folder()} is not this user's alone: mend or remove it")
     with alone() as held:
-        if purges() != since:
+        if purges() != since or not is_on():
             return
         is_alone = held is not None
         if is_alone:

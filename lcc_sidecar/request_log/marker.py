@@ -22,8 +22,11 @@ def is_on() -> bool:
 
     An environment whose VARIABLE is `off` keeps a program out of it: what it does is nobody's work.
     """
-    if os.environ.get(VARIABLE) == "off":
-        return False
+    return os.environ.get(VARIABLE) != "off" and is_there()
+
+
+def is_there() -> bool:
+    """Return whether the mark is there, whatever this program's environment says."""
     try:
         return stat.S_ISREG(os.lstat(_marker()).st_mode)
     except (OSError, ValueError):

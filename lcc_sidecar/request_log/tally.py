@@ -5,7 +5,7 @@ Several tallies of parts of a log add up to one of the whole.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -19,7 +19,16 @@ from lcc_sidecar.limits import (
     REVIEW_SESSIONS_MAX,
 )
 from lcc_sidecar.request_log.histogram import PER_LOG, SHIFT, Histogram
-from lcc_sidecar.request_log.line import CHANGED, RECALLED, REFUSED, Decisions, Line, Stages
+from lcc_sidecar.request_log.line import (
+    CHANGED,
+    LIVE,
+    RECALLED,
+    REFUSED,
+    UNSETTLED,
+    Decisions,
+    Line,
+    Stages,
+)
 from lcc_sidecar.request_log.reading import PassedOver
 
 OTHER = "other"
@@ -167,13 +176,14 @@ class Tally:
         for rows, limit in ((self.tools, REVIEW_NAMES_MAX), (self.sessions, REVIEW_SESSIONS_MAX)):
             if len(rows) > limit:
                 ranked = sorted(rows, key=partial(_size, rows))
-                _fold_rows(rows, limit, OTHER, ranked)
+                _fold_rows(rows, limit, lambda _: OTHER, ranked)
         if len(self.groups) > REVIEW_NAMES_MAX:
             groups = sorted(self.groups, key=lambda group: (-self.groups[group][0], group))
-            _fold_rows(self.groups, REVIEW_NAMES_MAX, (OTHER,) * 5, groups)
+            _fold_rows(self.groups, REVIEW_NAMES_MAX, _folded, groups)
         if len(self.days) > REVIEW_DAYS_MAX:
             newest = sorted(self.days, reverse=True)
-            _fold_rows(self.days, REVIEW_DAYS_MAX, newest[REVIEW_DAYS_MAX - 1], newest)
+            oldest = newest[REVIEW_DAYS_MAX - 1]
+            _fold_rows(self.days, REVIEW_DAYS_MAX, lambda _: oldest, newest)
         for mode in sorted(self.latency)[REVIEW_NAMES_MAX:]:
             _merge_counts(self.latency[OTHER], self.latency.pop(mode))
         if len(self.recalls) > REVIEW_NAMES_MAX:
@@ -213,8 +223,15 @@ def _fold_counts(counts: dict[str, int]) -> None:
             counts[OTHER] += count
 
 
-def _fold_rows(rows: dict[K, Numbers], limit: int, into: K, ranked: list[K]) -> None:
-    """Add all rows behind the first of `ranked` to the row `into`."""
+def _folded(group: Group) -> Group:
+    """Return the group that a small one is folded into: what the headline counts stays apart."""
+    trigger, _, _, outcome, _ = group
+    known = outcome if outcome in (*CHANGED, *UNSETTLED) else OTHER
+    return trigger if trigger in LIVE else OTHER, OTHER, OTHER, known, OTHER
+
+
+def _fold_rows(rows: dict[K, Numbers], limit: int, into: Callable[[K], K], ranked: list[K]) -> None:
+    """Add each row behind the first of `ranked` to the row that `into` names for it."""
     for key in ranked[limit - 1 :]:
-        numbers = rows.pop(key)
-        rows[into] = [a + b for a, b in zip(rows[into], numbers, strict=True)]
+        numbers, rest = rows.pop(key), into(key)
+        rows[rest] = [a + b for a, b in zip(rows[rest], numbers, strict=True)]

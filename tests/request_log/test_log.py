@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -48,6 +49,39 @@ def test_on_a_line_is_the_entry(logged):
     [line] = logged()
     assert line == json.loads(encoded(entry(7)))
     assert list(line)[:4] == ["schema", "time", "session", "trigger"]
+
+
+def append_until(stop: Path) -> None:
+    while not stop.exists():
+        log.append(entry)
+
+
+def test_off_is_off_while_others_write(logged, tmp_path: Path):
+    stop = tmp_path / "stop"
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=append_until, args=(stop,)) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    try:
+        for _ in range(10):
+            before = total()
+            marker.turn_on()
+            deadline = time.monotonic() + 20
+            while total() <= before and time.monotonic() < deadline:
+                time.sleep(0.01)
+            log.turn_off()
+            after = total()
+            assert after > before
+            time.sleep(0.05)
+            assert total() == after
+    finally:
+        stop.touch()
+        for writer in writers:
+            writer.join(60)
+
+
+def total() -> int:
+    return sum(path.stat().st_size for path in log.files())
 
 
 def test_nobody_else_can_read_it(logged, folder: Path):

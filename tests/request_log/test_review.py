@@ -240,6 +240,19 @@ def test_a_tally_of_endless_names_stays_small(isolated_home, monkeypatch, now):
     assert found.recalls.calls == 300
 
 
+def test_however_many_kinds_of_passes_there_are_the_headline_is_whole(isolated_home, now):
+    kinds = [
+        line(mode=f"m{n % 40}", token_count_method=f"t{n % 37}", outcome=outcome)
+        for n in range(400)
+        for outcome in ("replaced", "too_little", "fell_back: cancelled", f"fell_back: {n}")
+    ]
+    found = review(str(write(isolated_home / "r", kinds)), now=now)
+
+    assert (found.passes, found.went, found.tokens_freed) == (1600, 400, 400 * 190)
+    assert (found.summaries.avoided, found.summaries.ran) == (400, 800)
+    assert found.summaries.unsettled == 400
+
+
 def test_the_range_of_a_file_that_went_away_is_empty(isolated_home):
     gone = Range(str(isolated_home / "gone"), 0, 10)
 
