@@ -7,7 +7,7 @@ figures out.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -69,9 +69,35 @@ class _Row(msgspec.Struct, frozen=True, rename="camel"):
     type: str | None = None
     subtype: str | None = None
     session_id: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
     is_sidechain: bool | None = None
     is_compact_summary: bool | None = None
     message: _Inner | None = None
+    compact_metadata: Any = None
+
+    @property
+    def is_boundary(self) -> bool:
+        return self.type == "system" and self.subtype == "compact_boundary"
+
+    def kept_uuids(self) -> Iterator[str]:
+        """Yield the rows before a boundary that stand behind it, as it names them: first, last."""
+        metadata = self.compact_metadata
+        kept = metadata.get("preservedSegment") if isinstance(metadata, dict) else None
+        yield from (
+            uuid
+            for uuid in (kept.values() if isinstance(kept, dict) else ())
+            if isinstance(uuid, str)
+        )
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """What stands between two compactions; `before` was billed last before the first of them."""
+
+    before: int | None = None
+    summary: str = ""
+    requests: list[Usage] = field(default_factory=list)
 
 
 _decode = msgspec.json.Decoder(_Row).decode
@@ -83,25 +109,23 @@ def savings(lines: Iterable[bytes], session_id: str | None = None) -> list[Savin
     Rows that were copied from another session than `session_id` were billed, and compacted, there
     (FR-056).
     """
-    found: list[Saving] = []
-    before: int | None = None
-    for summary, requests in _epochs(lines, session_id):
-        if before is not None and requests:
-            found.append(_saving(before, requests, summary))
-        before = requests[-1].billed if requests else before
-    return found
+    return [
+        _saving(stretch.before, stretch)
+        for stretch in _stretches(lines, session_id)
+        if stretch.before is not None and stretch.requests
+    ]
 
 
-def _saving(before: int, requests: list[Usage], summary: str) -> Saving:
-    first = requests[0]
+def _saving(before: int, stretch: _Stretch) -> Saving:
+    first = stretch.requests[0]
     return Saving(
         before=before,
         after=first.billed,
-        requests=len(requests),
+        requests=len(stretch.requests),
         rewritten=first.fresh,
         rewrite_worth=_fresh_worth(first),
-        summary_read=before if summary else 0,
-        summary_written=round(len(summary) / USUAL_CHARS_PER_TOKEN),
+        summary_read=before if stretch.summary else 0,
+        summary_written=round(len(stretch.summary) / USUAL_CHARS_PER_TOKEN),
     )
 
 
@@ -112,22 +136,31 @@ def _fresh_worth(usage: Usage) -> float:
     return worth + (usage.input_tokens or 0) - usage.fresh * CACHE_READ_WORTH
 
 
-def _epochs(lines: Iterable[bytes], session_id: str | None) -> Iterator[tuple[str, list[Usage]]]:
-    """Yield (text of the summary it begins with, requests) of each stretch between compactions."""
-    summary = ""
-    requests: dict[str, Usage] = {}
+def _stretches(lines: Iterable[bytes], session_id: str | None) -> list[_Stretch]:
+    """Return the stretches of a session; a row is in that of the row which it follows.
+
+    Where a person went back to before a compaction, what they do then owes nothing to it.
+    """
+    stretches = [_Stretch()]
+    places: dict[str, int] = {}  # of rows, by uuid
     seen: set[str] = set()
+    newest: int | None = None
     for row in _main(lines, session_id):
-        if row.type == "system":
-            yield summary, list(requests.values())
-            summary, requests = "", {}
-        elif row.is_compact_summary and row.message:
-            summary = _text(row.message.content)
+        place = places.get(row.parent_uuid or "", len(stretches) - 1)
+        if row.is_boundary:
+            place = len(stretches)
+            stretches.append(_Stretch(before=newest))
+            places.update(dict.fromkeys(row.kept_uuids(), place))
+        if row.uuid:
+            places[row.uuid] = place
+        if row.is_compact_summary and row.message:
+            stretches[place].summary = _text(row.message.content)
         elif (request := _request(row)) and request[0] not in seen:
             # one response is several rows, and may be written again after a compaction
-            requests.update([request])
             seen.add(request[0])
-    yield summary, list(requests.values())
+            stretches[place].requests.append(request[1])
+            newest = request[1].billed
+    return stretches
 
 
 def _request(row: _Row) -> tuple[str, Usage] | None:
@@ -138,7 +171,7 @@ def _request(row: _Row) -> tuple[str, Usage] | None:
 
 
 def _main(lines: Iterable[bytes], session_id: str | None) -> Iterator[_Row]:
-    """Yield what says something here: the session's own rows of the main line, undamaged."""
+    """Yield the session's own rows of the main line that are not damaged."""
     for line in lines:
         try:
             row = _decode(line)
@@ -146,8 +179,7 @@ def _main(lines: Iterable[bytes], session_id: str | None) -> Iterator[_Row]:
             continue
         if session_id is not None and row.session_id not in (None, session_id):
             continue
-        is_boundary = row.type == "system" and row.subtype == "compact_boundary"
-        if not row.is_sidechain and (is_boundary or row.type in ("user", "assistant")):
+        if not row.is_sidechain:
             yield row
 
 

@@ -120,3 +120,27 @@ def test_a_first_request_that_is_larger_all_the_same_was_not_less_than_nothing_s
 
     assert found.not_resent == 0
     assert found.net == pytest.approx(-90_000 * 1.15)
+
+
+def test_what_follows_a_rewind_to_before_a_compaction_is_not_its_saving():
+    made = compacted(2)
+    before = next(row for row in made.rows if row["type"] == "system")["parentUuid"]
+    made.request(100_000, 500, parentUuid=before)
+    made.rows[-2]["parentUuid"], made.rows[-1]["parentUuid"] = before, made.rows[-2]["uuid"]
+    for _ in range(20):
+        made.request(100_000, 500)
+
+    (found,) = savings(made.lines())
+    assert (found.before, found.after, found.requests) == (100_000, 40_000, 2)
+
+
+def test_what_follows_rows_that_a_summary_kept_is_its_saving():
+    made = compacted(1)
+    boundary = next(row for row in made.rows if row["type"] == "system")
+    kept = {"headUuid": made.rows[2]["uuid"], "tailUuid": made.rows[3]["uuid"]}
+    boundary["compactMetadata"] = {"preservedSegment": kept}
+    first = made.rows.index(boundary) + 1
+    made.rows[first]["parentUuid"] = kept["tailUuid"]
+
+    (found,) = savings(made.lines())
+    assert (found.before, found.after, found.requests) == (100_000, 40_000, 1)
