@@ -69,7 +69,7 @@ def test_two_settings_are_enough_for_a_session_to_load_hooks_and_module(world):
         assert f"Read hooks.json for plugin lcc-sidecar (enabled=true): {world.user.plugin}" in log
         assert world.user.settings.read_bytes() == before
     status = world.user.lcc("sidecar", "status")
-    assert "1 sessions" in status.stdout  # the Stop hook has told the sidecar
+    assert "1 session," in status.stdout  # the Stop hook has told the sidecar
     assert not list(world.user.home.rglob("hooks.log"))
 
 
