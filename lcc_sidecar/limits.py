@@ -262,6 +262,7 @@ REQUEST_LOG_FILES_MAX = 8  # years of work in 128 MB at most
 REQUEST_LOG_DAYS = 90  # a quarter to look back on; what is older tells little of today's version
 REQUEST_LOG_WAIT_SECONDS = 0.2  # for others who append; one of them takes some 0.1 ms
 REQUEST_LOG_POLL_SECONDS = 0.001
+REQUEST_LOG_OFF_TRIES = 10  # to have the lock once: two seconds, where many append
 REQUEST_LOG_SETTLE_SECONDS = 0.05  # from asking whether it is on to having written: 0.1 ms
 LOG_WORD_MAX_CHARS = 60  # of a reason; they are our own words
 

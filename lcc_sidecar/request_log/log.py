@@ -17,6 +17,7 @@ from lcc_sidecar.limits import (
     REQUEST_LINE_MAX_BYTES,
     REQUEST_LOG_FILES_MAX,
     REQUEST_LOG_MAX_BYTES,
+    REQUEST_LOG_OFF_TRIES,
     REQUEST_LOG_POLL_SECONDS,
     REQUEST_LOG_SETTLE_SECONDS,
     REQUEST_LOG_WAIT_SECONDS,
@@ -74,9 +75,14 @@ def turn_off() -> None:
     """
     was_on = marker.is_there()
     marker.turn_off()
-    if was_on:
-        with contextlib.suppress(RequestLogError, OSError), alone():
-            time.sleep(REQUEST_LOG_SETTLE_SECONDS)
+    if not was_on:
+        return
+    time.sleep(REQUEST_LOG_SETTLE_SECONDS)
+    with contextlib.suppress(RequestLogError, OSError):
+        for _ in range(REQUEST_LOG_OFF_TRIES):
+            with alone() as held:
+                if held is not None:  # nobody is at it, and whoever comes next asks first
+                    return
 
 
 def append_line(line: bytes, since: int) -> None:
