@@ -18,6 +18,7 @@ from lcc_sidecar.output import check_targets, write_stdout, write_whole
 from lcc_sidecar.request_log import export as exporting
 from lcc_sidecar.request_log import log as request_log
 from lcc_sidecar.request_log import marker, overview, purge, salt
+from lcc_sidecar.request_log.files import held
 from lcc_sidecar.request_log.overview import Head
 from lcc_sidecar.request_log.recording import as_written
 from lcc_sidecar.settings import load
@@ -63,12 +64,13 @@ def off() -> None:
     """Write nothing from now on. What is there stays until `lcc log purge`."""
     request_log.turn_off()
     try:
-        held = overview.look()
+        left_there = overview.look()
     except RequestLogError:
         click.echo("The request log is off.")  # that it cannot be read changes nothing of this
         raise
-    stay = "stays" if held.lines == 1 else "stay"
-    left = f"; {count(held.lines, 'line')} {stay} in {marker.folder()}" if held.lines else ""
+    lines = left_there.lines
+    stay = "stays" if lines == 1 else "stay"
+    left = f"; {count(lines, 'line')} {stay} in {marker.folder()}" if lines else ""
     click.echo(f"The request log is off{left}.")
 
 
@@ -76,15 +78,15 @@ def off() -> None:
 def status() -> None:
     """Say whether it is on, what it holds, and what it never does."""
     days = load(lambda words: click.echo(f"lcc: {words}", err=True)).log_days
-    held = overview.look()
+    found = overview.look()
     most = size(REQUEST_LOG_MAX_BYTES * REQUEST_LOG_FILES_MAX)
     click.echo(f"The request log is {'on' if marker.is_on() else 'off'}.")
     click.echo(f"Where:  {marker.folder()}")
-    files = count(held.files, "file")
-    click.echo(f"Holds:  {count(held.lines, 'line')}, {size(held.bytes)} in {files}")
+    files = count(found.files, "file")
+    click.echo(f"Holds:  {count(found.lines, 'line')}, {size(found.bytes)} in {files}")
     click.echo(f"Keeps:  {count(days, 'day')} (log_days), {most} at most; then the oldest lines go")
-    if held.first and held.last:
-        click.echo(f"First:  {held.first}\nLast:   {held.last}")
+    if found.first and found.last:
+        click.echo(f"First:  {found.first}\nLast:   {found.last}")
     click.echo(f"\n{_HOLDS}\n{_NEVER}")
 
 
@@ -153,7 +155,7 @@ def export(*, output: str | None, since: int | None, kind: str | None) -> None:
     kind = kind or _kind_of(output)
     if kind == "parquet" and output is None:
         raise UsageError("Parquet is no text: name a file with -o")
-    check_targets(map(str, request_log.files()), {"-o": output})
+    check_targets(held(marker.folder()), {"-o": output})
     first = as_written(datetime.now(UTC) - timedelta(days=since)) if since else ""
     rows, unread = exporting.table(marker.folder(), first)
     data = exporting.as_parquet(rows) if kind == "parquet" else exporting.as_csv(rows)

@@ -15,7 +15,7 @@ from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
 from lcc_sidecar.paths import state_dir
 from lcc_sidecar.request_log import page, words
 from lcc_sidecar.request_log.charts import require_matplotlib, short, told_ms
-from lcc_sidecar.request_log.files import log_files
+from lcc_sidecar.request_log.files import held
 from lcc_sidecar.request_log.review import Review
 from lcc_sidecar.request_log.review import review as read_log
 from lcc_sidecar.request_log.words import counted, kept_for, percent, plain
@@ -39,7 +39,7 @@ def review(since: int | None, *, as_json: bool, html: str | None) -> None:
     folder = os.path.join(state_dir(), "requests")
     if html:
         require_matplotlib()
-        check_targets(log_files(folder), {"--html": html})
+        check_targets(held(folder), {"--html": html})
     found = read_log(folder, now=datetime.now(UTC), since_days=since)
     if html:
         write_whole(html, page.render(found))

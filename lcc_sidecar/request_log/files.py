@@ -42,6 +42,14 @@ def log_files(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in sorted(numbers, key=lambda n: -numbers[n])]
 
 
+def held(folder: str) -> list[str]:
+    """Return every path in `folder`: nothing that is made of the log may be written over them."""
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder)]
+    except OSError:
+        return []
+
+
 def number_of(name: str) -> int:
     """Return how many younger files a file of the log has had: 0 of `log.jsonl`."""
     found = _NUMBERED.fullmatch(name)

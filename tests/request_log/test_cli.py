@@ -357,3 +357,15 @@ def test_an_unreadable_salt_is_one_sentence(logged):
 
     assert "is damaged: remove it, or run lcc log purge" in str(done.exception)
     assert json.loads(next(log.lines()))
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "salt", "on", "lock"])
+def test_nothing_is_exported_over_what_the_log_consists_of(logged, name: str):
+    append()
+    path = Path(marker.folder(), name)
+    path.touch()
+    before = path.read_bytes()
+    for words in (["export", "--format", "csv", "-o"], ["review", "--html"]):
+        done = CliRunner().invoke(lcc, ["log", *words, str(path)])
+        assert done.exception is not None
+    assert path.read_bytes() == before
