@@ -89,9 +89,14 @@ class Line(Struct, frozen=True, gc=False):
 decoder = Decoder(Line)
 
 
-def is_ours(line: Line) -> bool:
-    """Return whether a line has what its type alone does not say: a day, and what was recalled."""
-    return _is_day(line.time[:10]) and (line.recall is not None or line.outcome != RECALLED)
+def ours(lines: list[Line]) -> list[Line]:
+    """Return the lines that have what types alone do not say: a day, and what was recalled."""
+    days = {line.time[:10] for line in lines}  # a few, of many lines
+    no_days = {day for day in days if not _is_day(day)}
+    no_recalls = [line for line in lines if line.recall is None and line.outcome == RECALLED]
+    if not (no_days or no_recalls):
+        return lines
+    return [line for line in lines if line.time[:10] not in no_days and line not in no_recalls]
 
 
 @lru_cache(REVIEW_DAYS_MAX)

@@ -12,7 +12,7 @@ from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.limits import REVIEW_CHUNK_BYTES, REVIEW_LINE_MAX_BYTES, REVIEW_RANGE_BYTES
 from lcc_sidecar.request_log.decoding import DamagedError, NoLineError, decoded
 from lcc_sidecar.request_log.files import check, opened
-from lcc_sidecar.request_log.line import Line, decoder, is_ours
+from lcc_sidecar.request_log.line import Line, decoder, ours
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def read(part: Range, over: PassedOver) -> Iterator[list[Line]]:
             found = decoded(decoder.decode_lines, block)
         except NoLineError:
             found = list(_one_by_one(block, over))
-        lines = [line for line in found if is_ours(line)]
+        lines = ours(found)
         over.foreign += len(found) - len(lines)
         yield lines
 

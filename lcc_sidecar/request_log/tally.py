@@ -65,9 +65,9 @@ class Tally:
     slowest: float = 0.0
     stages: list[float] = field(default_factory=lambda: [0.0] * len(STAGES))
     decisions: dict[str, dict[str, int]] = field(
-        default_factory=lambda: {kind: defaultdict(int) for kind in KINDS}
+        default_factory=lambda: {kind: {} for kind in KINDS}
     )
-    kept: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    kept: dict[str, int] = field(default_factory=dict)
     tools: dict[str, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
     sessions: dict[str, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
     recalled: set[str] = field(default_factory=set)
@@ -84,12 +84,13 @@ class Tally:
             self.older += sum(line.time < since for line in lines)
             self.future += sum(line.time > until for line in lines)
         self.lines += len(known)
-        passes = [line for line in known if line.outcome != RECALLED]
-        if len(passes) < len(known):
-            self._add_recalls(line for line in known if line.outcome == RECALLED)
-        run = [line for line in passes if not line.outcome.startswith(REFUSED)]
-        self.refused += len(passes) - len(run)
-        passes = run
+        no_passes = {  # told by outcome, of which there are a few: half the time of line by line
+            outcome
+            for outcome in {line.outcome for line in known}
+            if outcome == RECALLED or outcome.startswith(REFUSED)
+        }
+        passes = [line for line in known if line.outcome not in no_passes]
+        self._add_others([line for line in known if line.outcome in no_passes])
         self._add_sizes(passes)
         self._add_times(passes)
         went = [line.decisions for line in passes if line.outcome in CHANGED]
@@ -105,8 +106,10 @@ class Tally:
                 sizes[1] += after
         self._bound()
 
-    def _add_recalls(self, lines: Iterable[Line]) -> None:
-        for line in lines:
+    def _add_others(self, lines: list[Line]) -> None:
+        recalls = [line for line in lines if line.outcome == RECALLED]
+        self.refused += len(lines) - len(recalls)
+        for line in recalls:
             self.days[line.time[:10]][3] += 1
             if line.recall:
                 self.recalls[line.recall.way, line.recall.by] += 1
@@ -134,16 +137,16 @@ class Tally:
 
     def _add_times(self, passes: list[Line]) -> None:
         latency, log, ceil = self.latency, math.log, math.ceil
-        times = [line.ms for line in passes if line.ms]
-        modes = [line.mode for line in passes if line.ms]
-        for stages, mode in zip(times, modes, strict=True):
+        timed = [(line.ms, line.mode) for line in passes if line.ms]
+        for stages, mode in timed:
             # histogram.step_of, written out: it is asked a million times
             ms, steps = stages.total, latency[mode]
             step = 0 if ms <= LATENCY_LEAST_MS else ceil(log(ms) * PER_LOG - SHIFT)
             steps[step] = steps.get(step, 0) + 1
+        times = [stages for stages, _ in timed]
         for place, stage in enumerate(STAGES):
             self.stages[place] += sum(map(attrgetter(stage), times))
-        self.slowest = max(self.slowest, max((stages.total for stages in times), default=0.0))
+        self.slowest = max(self.slowest, max(map(attrgetter("total"), times), default=0.0))
 
     def merge(self, other: "Tally") -> None:
         """Add what another tally has counted."""
@@ -198,7 +201,10 @@ class Tally:
 def _add_counts(table: dict[str, int], many: Iterable[dict[str, int]]) -> None:
     for counts in many:
         for name, count in counts.items():
-            table[name] += count
+            if name in table:
+                table[name] += count
+            else:
+                table[name] = count
 
 
 def _size(rows: dict[str, Numbers], name: str) -> tuple[int, str]:
@@ -220,7 +226,7 @@ def _fold_counts(counts: dict[str, int]) -> None:
         ranked = sorted(counts, key=lambda name: (-counts[name], name))
         for name in ranked[REVIEW_NAMES_MAX - 1 :]:
             count = counts.pop(name)
-            counts[OTHER] += count
+            counts[OTHER] = counts.get(OTHER, 0) + count
 
 
 def _folded(group: Group) -> Group:
