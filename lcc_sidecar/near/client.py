@@ -5,12 +5,11 @@ capped log, and Claude Code goes on as if we were not there. What only a failure
 imported there and not here.
 """
 
+import _signal  # type: ignore[import-not-found] # signal.py makes enums of it all
 import os
-import select
 import sys
 import time
 
-from lcc_sidecar.errors import SidecarError, SidecarUnreachableError
 from lcc_sidecar.limits import (
     COMPACT_READY_SECONDS,
     COMPACT_STDIN_MAX_BYTES,
@@ -26,6 +25,7 @@ _CHUNK_BYTES = 1 << 20
 _SPACE = b" \t\r\n\0"
 _LINE = b'"line":"'
 _OUTPUT = b'"hook_output":'
+_AT_ONCE_SECONDS = 0.001  # an alarm in 0 seconds is none
 
 
 def nudge(event: str) -> None:
@@ -96,6 +96,8 @@ def exchange(parts: tuple[bytes, ...], deadline: float, *, may_start: bool = Tru
         point = start(deadline)
         reply = ask(point, parts, deadline)
     if reply is None:
+        from lcc_sidecar.errors import SidecarUnreachableError  # noqa: PLC0415 - only a failure
+
         raise SidecarUnreachableError(
             "no sidecar runs; it starts by itself when it is needed, or with `lcc sidecar start`"
         )
@@ -105,7 +107,7 @@ def exchange(parts: tuple[bytes, ...], deadline: float, *, may_start: bool = Tru
 def expect_ok(reply: bytes) -> bytes:
     """Return `reply`. Raise SidecarError with its text if it is a refusal."""
     if not reply.startswith(wire.OK):
-        raise SidecarError(f"the sidecar refused: {reply[:200]!r}")
+        raise wire.failure(f"the sidecar refused: {reply[:200]!r}")
     return reply
 
 
@@ -116,17 +118,36 @@ def read_stdin(max_bytes: int, deadline: float) -> bytes:
     """
     if sys.stdin is None:  # the host closed it: descriptor 0 may be anything by now
         return b""
-    if os.name == "nt":  # select takes no pipes there; the host's own limit has to do
-        return sys.stdin.buffer.read(max_bytes).strip(_SPACE)
     content = bytearray()
-    while select.select([0], [], [], max(deadline - time.monotonic(), 0))[0]:
-        chunk = os.read(0, _CHUNK_BYTES)
-        if not chunk:
-            break
-        content += chunk
-        if len(content) > max_bytes:
-            raise SidecarError(f"stdin holds more than {max_bytes} bytes")
+    try:
+        _alarm_in(max(deadline - time.monotonic(), _AT_ONCE_SECONDS))
+        while chunk := os.read(0, _CHUNK_BYTES):
+            content += chunk
+            if len(content) > max_bytes:
+                raise wire.failure(f"stdin holds more than {max_bytes} bytes")
+    except _TimeUp:  # what an unfinished writer sent counts
+        pass
+    finally:
+        _alarm_in(0)
     return bytes(content.strip(_SPACE))
+
+
+class _TimeUp(Exception):  # noqa: N818 - no error
+    pass
+
+
+def _alarm_in(seconds: float) -> None:
+    """Raise _TimeUp in so many seconds, 0 for never; `select` costs a twentieth of a hook to load.
+
+    Windows has no alarm: the host's own limit has to do there.
+    """
+    if os.name != "nt":
+        _signal.signal(_signal.SIGALRM, _time_is_up)
+        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+
+
+def _time_is_up(*_: object) -> None:
+    raise _TimeUp
 
 
 def ask(point: str, parts: tuple[bytes, ...], deadline: float) -> bytes | None:
@@ -149,7 +170,7 @@ def _print_whole(reply: bytes) -> None:
     import json  # noqa: PLC0415 - only a compaction pays for it
 
     if not isinstance(json.loads(reply), dict):
-        raise SidecarError("the reply is no JSON object")
+        raise wire.failure("the reply is no JSON object")
     _write(reply)
 
 
@@ -161,7 +182,7 @@ def _print_output(reply: bytes) -> None:
     """
     output = reply.partition(_OUTPUT)[2].removesuffix(b"}")
     if not (output.startswith(b'{"hookSpecificOutput":{') and output.endswith(b"}}")):
-        raise SidecarError("the reply's words for the model are no output of a hook")
+        raise wire.failure("the reply's words for the model are no output of a hook")
     _write(output)
 
 

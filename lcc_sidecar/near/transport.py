@@ -11,7 +11,6 @@ import os
 import sys
 import time
 
-from lcc_sidecar.errors import SidecarError
 from lcc_sidecar.limits import TOKEN_BYTES
 from lcc_sidecar.near import wire
 
@@ -49,7 +48,7 @@ def check_peer(connection: _socket.socket) -> None:
     credentials = connection.getsockopt(*_PEERCRED)
     uid = int.from_bytes(credentials[4:8], sys.byteorder)
     if uid != os.geteuid():
-        raise SidecarError(f"the process on the sidecar's socket belongs to uid {uid}")
+        raise wire.failure(f"the process on the sidecar's socket belongs to uid {uid}")
 
 
 def parse_port_file(content: bytes) -> tuple[int, bytes, bytes]:
@@ -97,4 +96,4 @@ def _connect_tcp(point: str, deadline: float) -> _socket.socket:
 
 def _expect(token: bytes, connection: _socket.socket, deadline: float) -> None:
     if wire.exactly(connection, TOKEN_BYTES, deadline) != token:
-        raise SidecarError("the process on the sidecar's port does not know its token")
+        raise wire.failure("the process on the sidecar's port does not know its token")

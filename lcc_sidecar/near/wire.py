@@ -9,7 +9,6 @@ import _socket  # socket.py, with enum and selectors, costs a hook more than the
 import time
 
 from lcc_sidecar import __version__
-from lcc_sidecar.errors import SidecarError
 from lcc_sidecar.limits import HEADER_BYTES, REPLY_MAX_BYTES
 
 OK = b'{"ok":true'
@@ -54,11 +53,18 @@ def receive(
     """
     size = int.from_bytes(exactly(connection, HEADER_BYTES, begin_by or deadline), "big")
     if not 2 <= size <= max_bytes:  # noqa: PLR2004 - "{}"
-        raise SidecarError(f"a frame of {size} bytes came; {max_bytes} are allowed")
+        raise failure(f"a frame of {size} bytes came; {max_bytes} are allowed")
     body = bytes(exactly(connection, size, deadline))
     if not (body.startswith(b"{") and body.endswith(b"}")):
-        raise SidecarError("a frame came that is no JSON object")
+        raise failure("a frame came that is no JSON object")
     return body
+
+
+def failure(message: str) -> Exception:
+    """Return the SidecarError to raise; only a failure pays for loading it."""
+    from lcc_sidecar.errors import SidecarError  # noqa: PLC0415 - as above
+
+    return SidecarError(message)
 
 
 def exactly(connection: _socket.socket, size: int, deadline: float) -> bytearray:

@@ -20,8 +20,8 @@ PAYLOAD = b'{"session_id":"s1","transcript_path":"","cwd":"/tmp","hook_event_nam
 # All that a hook may load beyond what the bare interpreter has loaded already.
 ALLOWED = {
     *("_collections_abc", "_socket", "_stat", "errno", "genericpath", "os", "os.path"),
-    *("posixpath", "select", "stat", "time"),
-    *("lcc_sidecar", "lcc_sidecar.errors", "lcc_sidecar.limits", "lcc_sidecar.paths"),
+    *("posixpath", "stat", "time"),
+    *("lcc_sidecar", "lcc_sidecar.limits", "lcc_sidecar.paths"),
     *("lcc_sidecar.near", "lcc_sidecar.near.client", "lcc_sidecar.near.transport"),
     "lcc_sidecar.near.wire",
 }
