@@ -6,6 +6,7 @@ right before the result is handed out. The CLI, the sidecar and the Python API a
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from lcc_sidecar.eliding import carried_out, planned, standing_after
@@ -33,13 +34,20 @@ from lcc_sidecar.verify.registry import VERIFIERS
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # and no slots: the report is made when somebody asks for it, and once
 class Compaction:
-    """A finished pass: the transcript after it, what was decided on each call, and the receipt."""
+    """A finished pass: the transcript before and after it, and what it came to."""
 
+    before: Transcript
     transcript: Transcript
-    decisions: tuple[Decision, ...]
-    report: dict[str, Any]
+    outcome: Outcome
+    options: Options
+    watch: Stopwatch
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return what was decided on each call."""
+        return self.outcome.decisions
 
     @property
     def notes(self) -> dict[str, str]:
@@ -50,6 +58,15 @@ class Compaction:
     def dropped(self) -> frozenset[str]:
         """Return the ids of the calls that went together with their results."""
         return _dropped(self.decisions)
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """Return the receipt. A live answer does without, unless the request log wants it."""
+        self.watch.resume()
+        report = build_report(self.before, self.transcript, self.outcome, self.options)
+        self.watch.charge("report")
+        report["stages_ms"] = self.watch.milliseconds()
+        return report
 
 
 def compact(
@@ -85,10 +102,8 @@ def compact(
     else:
         outcome = _proven(transcript, protection, options, progress, stasher, watch)
     final = _applied(transcript, outcome.decisions)
-    report = build_report(transcript, final, replace(outcome, latency_s=watch.total_s), options)
-    watch.charge("report")
-    report["stages_ms"] = watch.milliseconds()
-    return Compaction(final, outcome.decisions, report)
+    outcome = replace(outcome, latency_s=watch.total_s)
+    return Compaction(transcript, final, outcome, options, watch)
 
 
 def _proven(  # noqa: PLR0913, PLR0917 - all that a pass has

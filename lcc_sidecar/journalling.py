@@ -13,9 +13,9 @@ _FINDINGS = ("failed_result", "latest_error_result", "call_before_latest_error")
 
 def evidence_and_cutoff(done: Compaction) -> tuple[int, int]:
     """Return how many findings a pass left whole, and the index of the first recent message."""
-    elision = done.report["elision"]
-    if elision:
-        return elision["evidence_protected"], elision["cutoff"]
+    plan = done.outcome.elided
+    if plan:
+        return len(plan.protected), plan.cutoff
     findings = sum(decision.reason in _FINDINGS for decision in done.decisions)
     return findings, max(0, len(done.transcript.messages) - PRESERVE_RECENT_MESSAGES)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lcc_sidecar.judge.hiding import Hide, hidden, hide_credentials, hide_key
+from lcc_sidecar.judge.hiding import Hide, hide_credentials, without_key
 from lcc_sidecar.judge.judging import Judgement
 from lcc_sidecar.limits import TARGET_MAX_CHARS
 from lcc_sidecar.options import Options
@@ -83,7 +83,7 @@ def build_report(
         "warnings": _warnings(outcome, unpinned, options),
         "decisions": decisions,
     }
-    told: dict[str, Any] = hidden(report, hide_key())  # a note or an id could hold the key as well
+    told: dict[str, Any] = without_key(report)  # a note or an id could hold the key as well
     return told
 
 

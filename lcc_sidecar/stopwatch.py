@@ -20,6 +20,10 @@ class Stopwatch:
         self._seconds[stage] += now - self._since
         self._since = now
 
+    def resume(self) -> None:
+        """Leave out the time since the last charge: it was nobody's."""
+        self._since = time.perf_counter()
+
     @property
     def total_s(self) -> float:
         """Return the seconds charged so far."""

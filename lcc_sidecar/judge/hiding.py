@@ -10,12 +10,13 @@ from lcc_sidecar.limits import JEV_KEY_MIN_CHARS
 Hide = Callable[[str], str]
 
 
-def hide_key() -> Hide:
-    """Return what takes the key of the service, exactly as it is, out of a text."""
-    key = find_key()
-    if not isinstance(key, Key) or len(key.value) < JEV_KEY_MIN_CHARS:
-        return lambda text: text
-    return lambda text: text.replace(key.value, REDACTED)
+def without_key(value: Any) -> Any:
+    """Return decoded JSON with the key of the service, exactly as it is, out of every text of it.
+
+    Without a key that is the value itself. Names stay as they are.
+    """
+    key = _key()
+    return _hidden(value, key) if key else value
 
 
 def hide_credentials(*, judged: bool) -> Hide:
@@ -23,14 +24,23 @@ def hide_credentials(*, judged: bool) -> Hide:
 
     After a pass with a judge that is what the judge was shown, too.
     """
-    hide = hide_key()
+    key = _key()
+
+    def hide(text: str) -> str:
+        return text.replace(key, REDACTED) if key else text
+
     return (lambda text: redact(hide(text))) if judged else hide
 
 
-def hidden(value: Any, hide: Hide) -> Any:
-    """Return decoded JSON with every text of it, names aside, made fit."""
+def _key() -> str | None:
+    """Return the key if there is one, and one too long to stand in a text by chance."""
+    key = find_key()
+    return key.value if isinstance(key, Key) and len(key.value) >= JEV_KEY_MIN_CHARS else None
+
+
+def _hidden(value: Any, key: str) -> Any:
     if isinstance(value, str):
-        return hide(value)
+        return value.replace(key, REDACTED)
     if isinstance(value, dict):
-        return {name: hidden(item, hide) for name, item in value.items()}
-    return [hidden(item, hide) for item in value] if isinstance(value, list) else value
+        return {name: _hidden(item, key) for name, item in value.items()}
+    return [_hidden(item, key) for item in value] if isinstance(value, list) else value

@@ -160,10 +160,11 @@ def _answer(
 def _record(made: "_Decided", asked: Asked, hold: Hold, stashing: Stashing | None) -> None:
     """Have the pass written into the journal, once its answer stands."""
     done = made.taken.as_pass(asked.trigger, *made.tokens, len(made.notes))
+    decided_through = made.taken.decided_through  # and not `made`: it holds the conversation
 
     def record(fate: Fate) -> None:
         if fate == "stands":
-            hold.note_pass(done, made.taken.decided_through)
+            hold.note_pass(done, decided_through)
 
     if stashing and asked.agent_id is None:
         stashing.answers.expect(asked.session_id, made.notes, record)

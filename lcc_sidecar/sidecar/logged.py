@@ -79,7 +79,7 @@ def _entry(seen: Seen, reply: dict[str, Any], took_s: float) -> PassEntry:
     if outcome == "fell_back":
         outcome = recording.fell_back(reply["reason"])
     before = seen.before or _transcript(seen.rows)
-    mode = seen.taken.mode if seen.taken.reports else seen.mode
+    mode = seen.taken.mode if seen.taken.passes else seen.mode
     made = Circumstances(
         session=hashed("session", seen.session_id),
         trigger=seen.trigger,
@@ -89,11 +89,12 @@ def _entry(seen: Seen, reply: dict[str, Any], took_s: float) -> PassEntry:
         sizes=_sizes(before, seen.after or before, seen.counted),
         own=_own(seen, before),
         proofs=recording.proofs_of(mode, uses_disk=bool(seen.cwd)),
-        tier=seen.taken.tier if seen.taken.reports else None,
+        tier=seen.taken.tier if seen.taken.passes else None,
         client=_version(seen.index) if seen.index else None,
         billed_before=_billed(seen),
     )
-    return recording.pass_entry(made, seen.taken.reports, datetime.now(UTC))
+    reports = [done.report for done in seen.taken.passes]
+    return recording.pass_entry(made, reports, datetime.now(UTC))
 
 
 def _transcript(rows: tuple[LiveRow, ...]) -> Transcript:

@@ -7,7 +7,7 @@ runs, with everything recallable. Where a session has come to, it stays (second 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -57,7 +57,7 @@ class Fill:
 class Taken:
     """What a pass took out: notes by tool_use_id, and what the journal wants to know of it.
 
-    `reports` are those of its steps, in order; the aggressive tier takes two.
+    `passes` are its steps, in order; the aggressive tier takes two.
     """
 
     mode: str
@@ -66,7 +66,7 @@ class Taken:
     evidence: int = 0
     cutoff: int | None = None
     decided_through: str | None = None
-    reports: tuple[dict[str, Any], ...] = ()
+    passes: tuple[Compaction, ...] = ()
 
     def as_pass(self, trigger: str, before: int, after: int, elided: int) -> Pass:
         """Return it as the journal records it; tokens before and after, results elided in all."""
@@ -100,26 +100,27 @@ class Step:
             done = self._run(transcript, options)
             evidence, cutoff = evidence_and_cutoff(done)
             found = replace(
-                found, notes=done.notes, evidence=evidence, cutoff=cutoff, reports=(done.report,)
+                found, notes=done.notes, evidence=evidence, cutoff=cutoff, passes=(done,)
             )
             transcript = done.transcript
         if self.mode in ("elide", "aggressive"):
             done = self._run(transcript, self._eliding(transcript))
             evidence, cutoff = evidence_and_cutoff(done)
+            plan = done.outcome.elided
             found = replace(
                 found,
                 notes={**found.notes, **done.notes},
                 evidence=evidence,
                 cutoff=cutoff,
-                decided_through=done.report["elision"]["decided_through"],
-                reports=(*found.reports, done.report),
+                decided_through=plan.standing.decided_through if plan else None,
+                passes=(*found.passes, done),
             )
         return found
 
     def _run(self, transcript: Transcript, options: Options) -> Compaction:
         stasher = self.hold.stasher if self.hold else None
         done = compact(transcript, options, stasher=stasher)
-        if done.report["degraded"]:
+        if done.outcome.violations:
             raise LiveCompactionError("not_verified", "the pass did not hold its own contract")
         return done
 
