@@ -8,7 +8,7 @@ from lcc_sidecar.options import Options
 from lcc_sidecar.policy import notes
 from lcc_sidecar.policy.credentials import is_credential_result
 from lcc_sidecar.policy.decision import Decision
-from lcc_sidecar.policy.stashed import reason_to_keep, stash_decision
+from lcc_sidecar.policy.stashed import STASHED, reason_to_keep, stash_decision
 from lcc_sidecar.proof.session_stash import SessionStash
 from lcc_sidecar.proof.stash import Rehearsal, Stashed, Stasher, body_id
 from lcc_sidecar.stash.database import Database
@@ -66,9 +66,14 @@ def put_away(
     A pointer into the stash stands only if its body is there; a pointer that is proven otherwise
     names the stash as a second way back if its body is.
     """
-    going = {decision.id for decision in decisions if decision.is_removal}
+    going = {decision.id: decision for decision in decisions if decision.is_removal}
     pairs = {pair.call.id: pair for pair in transcript.pairs() if pair.call.id in going}
-    allowed = [pair for pair in pairs.values() if _is_allowed(pair, options)]
+    # What goes to the stash alone was asked already whether it is a credential (`for_the_stash`).
+    allowed = [
+        pair
+        for call_id, pair in pairs.items()
+        if going[call_id].reason == STASHED or _is_allowed(pair, options)
+    ]
     bodies = held(stasher, allowed)
     return tuple(
         _standing(decision, pairs[decision.id], bodies) if decision.is_removal else decision

@@ -88,17 +88,15 @@ class SessionStash:
             return {}
         entries = [entry_of(pair) for pair in pairs]
         numbered = list(zip(records.record(db, session, entries), entries, strict=True))
-        for seq, entry in numbered:
-            records.restore(db, session, seq, entry)
+        records.restore(db, session, numbered)
         records.check_numbers(db, session, self._numbers)
         # A subagent has entries of its own, and no file that is followed: a number that it recalls
         # is looked for among its session's.
         if records.recall_off(db, session) or not records.has_place(db, session):
             return {}
+        told = records.bodies_of(db, session, [seq for seq, _ in numbered])
         return {  # a number counts only where it leads to the very text that is about to go
-            str(entry.tool_use_id): seq
-            for seq, entry in numbered
-            if records.holds(db, session, seq, entry.body)
+            str(entry.tool_use_id): seq for seq, entry in numbered if told.get(seq) == entry.body.id
         }
 
     def _session(self, db: sqlite3.Connection) -> int:

@@ -154,7 +154,6 @@ def blocks_body(content: Any) -> Body:
 
 
 def _result(call: ToolCall, body: Body, *, is_error: bool, allowed: bool) -> Entry:
-    text = text_of(body.data, body.kind)
     return Entry(
         "result",
         body,
@@ -162,7 +161,7 @@ def _result(call: ToolCall, body: Body, *, is_error: bool, allowed: bool) -> Ent
         records.name_of(call.tool),
         next((v for key in _TARGETS if isinstance(v := call.input.get(key), str) and v), None),
         is_error=is_error,
-        is_withheld=not allowed and is_credential_result(call, text),
+        is_withheld=not allowed and is_credential_result(call, text_of(body.data, body.kind)),
         is_indexed=not is_recall(call),
     )
 

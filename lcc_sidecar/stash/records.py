@@ -4,10 +4,11 @@ A number never changes and is never given twice: the first text that stood under
 whatever the client or a compaction puts in its place later (FR-102).
 """
 
+import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -175,34 +176,42 @@ def _insert(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> Non
 
 def holds(db: sqlite3.Connection, session: int, seq: int, body: Body) -> bool:
     """Return whether a number of a session leads to exactly this body."""
-    found = db.execute(
-        "SELECT 1 FROM entries JOIN objects ON objects.n = entries.object"
-        " WHERE session = ? AND seq = ? AND id = ?",
-        (session, seq, body.id),
+    return bodies_of(db, session, [seq]).get(seq) == body.id
+
+
+def bodies_of(db: sqlite3.Connection, session: int, seqs: Iterable[int]) -> dict[int, bytes]:
+    """Return the id of the body that each number of a session leads to, if it leads to one."""
+    return dict(
+        db.execute(
+            "SELECT seq, id FROM entries JOIN objects ON objects.n = entries.object"
+            " WHERE session = ? AND seq IN (SELECT value FROM json_each(?))",
+            (session, json.dumps(list(seqs))),
+        )
     )
-    return found.fetchone() is not None
 
 
-def restore(db: sqlite3.Connection, session: int, seq: int, entry: Entry) -> None:
-    """Have a collected entry lead to its text again, where that text has just come back.
+def restore(db: sqlite3.Connection, session: int, numbered: Sequence[tuple[int, Entry]]) -> None:
+    """Have collected entries lead to their texts again, where these have just come back.
 
     Call it inside a transaction, for what is about to get a pointer. Another text is not taken.
     """
-    row = db.execute(
-        "SELECT n, is_indexed FROM entries"
-        " WHERE session = ? AND seq = ? AND state = 'collected' AND xxh3 = ?",
-        (session, seq, entry.body.xxh3),
-    ).fetchone()
-    if row is None:
-        return
-    number, is_indexed = row
-    target = _printable(entry.target)
-    db.execute(
-        "UPDATE entries SET state = 'stashed', object = ?, target = ? WHERE n = ?",
-        (objects.put(db, entry.body), target, number),
-    )
-    if is_indexed:
-        index(db, number, session, target, entry.body)
+    collected = db.execute(
+        "SELECT seq, n, xxh3, is_indexed FROM entries"
+        " WHERE session = ? AND state = 'collected' AND seq IN (SELECT value FROM json_each(?))",
+        (session, json.dumps([seq for seq, _ in numbered])),
+    ).fetchall()
+    entries = dict(numbered) if collected else {}
+    for seq, number, xxh3, is_indexed in collected:
+        entry = entries[seq]
+        if entry.body.xxh3 != xxh3:
+            continue
+        target = _printable(entry.target)
+        db.execute(
+            "UPDATE entries SET state = 'stashed', object = ?, target = ? WHERE n = ?",
+            (objects.put(db, entry.body), target, number),
+        )
+        if is_indexed:
+            index(db, number, session, target, entry.body)
 
 
 def index(db: sqlite3.Connection, entry: int, session: int, target: str | None, body: Body) -> None:
