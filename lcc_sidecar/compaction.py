@@ -36,13 +36,17 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)  # and no slots: the report is made when somebody asks for it, and once
 class Compaction:
-    """A finished pass: the transcript before and after it, and what it came to."""
+    """A finished pass: the transcript before it, and what it came to."""
 
     before: Transcript
-    transcript: Transcript
     outcome: Outcome
     options: Options
     watch: Stopwatch
+
+    @property
+    def transcript(self) -> Transcript:
+        """Return the transcript after the pass."""
+        return self.outcome.compacted
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -101,9 +105,7 @@ def compact(
         outcome = _lossy(transcript, protection, options, watch)
     else:
         outcome = _proven(transcript, protection, options, progress, stasher, watch)
-    final = _applied(transcript, outcome.decisions)
-    outcome = replace(outcome, latency_s=watch.total_s)
-    return Compaction(transcript, final, outcome, options, watch)
+    return Compaction(transcript, replace(outcome, latency_s=watch.total_s), options, watch)
 
 
 def _proven(  # noqa: PLR0913, PLR0917 - all that a pass has
@@ -133,7 +135,10 @@ def _proven(  # noqa: PLR0913, PLR0917 - all that a pass has
     outcome = replace(outcome, unstashed=sum(d.reason == UNAVAILABLE for d in decisions))
     if outcome.violations:
         return outcome
-    outcome = replace(outcome, decisions=_proven_again(outcome.decisions, proofs))
+    decisions = _proven_again(outcome.decisions, proofs)
+    if decisions != outcome.decisions:
+        compacted = _applied(transcript, decisions)
+        outcome = replace(outcome, decisions=decisions, compacted=compacted)
     watch.charge("prove")
     return outcome
 
@@ -314,16 +319,18 @@ def _verified(
     watch: Stopwatch,
 ) -> Outcome:
     """Hold the pass to its contract; on any violation every result is kept."""
+    compacted = _applied(transcript, decisions)
     watch.charge("decide")
     try:
-        violations = violations_of(_applied(transcript, decisions))
+        violations = violations_of(compacted)
     except Exception as error:  # noqa: BLE001 - a checker that fails has not passed the result
         violations = [f"the verifier failed: {type(error).__name__}"]
     watch.charge("verify")
     if violations:
         reason = f"{contract}_verification_failed"
         decisions = tuple(Decision(d.id, "keep", reason) if d.is_removal else d for d in decisions)
-    return Outcome(decisions, tuple(violations))
+        compacted = transcript
+    return Outcome(decisions, compacted, tuple(violations))
 
 
 def _proven_again(

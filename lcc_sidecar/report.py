@@ -26,9 +26,13 @@ _RULES_BESIDE_A_JUDGE = ("duplicate_tool_use_id", "pointer_target", NO_RESULT, R
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a pass came to: its decisions, what its verifier found, how long it took (seconds)."""
+    """What a pass came to: its decisions, what its verifier found, how long it took (seconds).
+
+    `compacted` is the transcript with the decisions carried out.
+    """
 
     decisions: tuple[Decision, ...]
+    compacted: Transcript
     violations: tuple[str, ...] = ()
     latency_s: float = 0.0
     judgement: Judgement | None = None

@@ -81,9 +81,12 @@ class _KeptTexts:
         if same is not None:
             note = notes.identical(same)
             return _decision(result, note, "identical_output_kept_later", same)
+        places = self._by_anchor.get((result.is_error, anchor))
+        if not places:
+            return None
         offset = ("\n" + result.text + "\n").index("\n" + anchor + "\n")
         above = result.text.count("\n", 0, offset)
-        for target, at, number in reversed(self._by_anchor.get((result.is_error, anchor), ())):
+        for target, at, number in reversed(places):
             if _stands_at(target.text, result.text, at - offset):
                 first = number - above
                 note = notes.lines_of(target.id, first, first + result.text.count("\n"))

@@ -161,7 +161,11 @@ def way_back(text: str) -> str:
 
 
 def _is_plain(value: str, allowed: re.Pattern[str] = _PLAIN) -> bool:
-    # Category C: control and format characters, lone surrogates, unassigned code points.
-    return allowed.fullmatch(value) is not None and not any(
-        unicodedata.category(char).startswith("C") or char in "\u2028\u2029" for char in value
+    # Category C: control and format characters, lone surrogates, unassigned code points. Nothing of
+    # it is printable; but some spaces that may stand here are not, either.
+    return allowed.fullmatch(value) is not None and (
+        value.isprintable()
+        or not any(
+            unicodedata.category(char).startswith("C") or char in "\u2028\u2029" for char in value
+        )
     )

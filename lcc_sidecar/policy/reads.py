@@ -154,10 +154,10 @@ def _numbered(text: str) -> Shown | None:
     head = _NUMBERED.match(text)
     if not head or (first := int(head[1])) < 1:
         return None
-    mark, rows = head[2], text.split("\n")
+    mark, rows = head[2], list(map(str.lstrip, text.split("\n"), repeat(" ")))
     last = first + len(rows) - 1
-    numbers = map(f"%d{mark}".__mod__, range(first, last + 1))
-    if not all(map(str.startswith, map(str.lstrip, rows, repeat(" ")), numbers)):
+    numbers = list(map(f"%d{mark}".__mod__, range(first, last + 1)))
+    if not all(map(str.startswith, rows, numbers)):
         return None
-    body = "\n".join([row.partition(mark)[2] for row in rows])
+    body = "\n".join(map(str.removeprefix, rows, numbers))
     return Shown(body, first, last, is_numbered=True)

@@ -127,7 +127,7 @@ def _claim(pair: Pair, protection: Protection, rules: Rules) -> Verdict:
         return "relative_path_without_cwd"
     if path.startswith(_NO_FILES):
         return "not_recoverable"
-    if ".." in PurePath(path).parts:
+    if ".." in path and ".." in PurePath(path).parts:
         return "keep_disk_dotdot"
     seen = shown(pair, read)
     if not rules.disk and not shows_what_was_asked(pair, read, seen):

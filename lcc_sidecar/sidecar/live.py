@@ -196,7 +196,8 @@ class _Decided:
 
     @cached_property
     def after(self) -> Transcript:
-        return self.before.with_notes(self.notes)
+        passes = self.taken.passes  # the last one began with all the other notes in place
+        return passes[-1].transcript if passes else self.before.with_notes(self.media)
 
     @cached_property
     def share(self) -> float:

@@ -175,10 +175,10 @@ def _join(first: Message, second: Message) -> Message:
 
 
 def _noted(message: Message, notes: Mapping[str, str]) -> Message:
-    if not any(result.id in notes for result in message.results):
+    if notes.keys().isdisjoint([result.id for result in message.results]):
         return message
-    results = (
+    results = [
         ToolResult(r.id, notes[r.id], r.is_error, r.media) if r.id in notes else r
         for r in message.results
-    )
-    return replace(message, results=tuple(results))
+    ]
+    return Message(message.role, message.text, message.calls, tuple(results), message.media)

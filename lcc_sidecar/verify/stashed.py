@@ -38,8 +38,7 @@ def _is_stashed(call: ToolCall | None, old: ToolResult, note: str) -> bool:
     found = _STASHED.fullmatch(note)
     if found is None or call is None or old.is_error or old.has_media:
         return False
-    rows = old.text.split("\n")
-    height = len(rows) - 1 if rows[-1] == "" and len(rows) > 1 else len(rows)
+    height = old.text.count("\n") + (not old.text.endswith("\n"))
     return (
         len(note) < len(old.text)
         and found["tool"] == call.tool
