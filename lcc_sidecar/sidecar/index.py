@@ -36,6 +36,7 @@ class IndexedRow(msgspec.Struct, frozen=True, gc=False):
     is_command_output: bool
     is_foreign: bool  # copied from another session, whose id it carries (FR-056)
     kinds: tuple[str, ...]  # of the blocks in its message; a string counts as one text
+    has_lists: bool  # a result in it is a list of blocks, which may hold more than text
 
     @property
     def is_rider(self) -> bool:
@@ -46,6 +47,7 @@ class IndexedRow(msgspec.Struct, frozen=True, gc=False):
 
 class _Block(msgspec.Struct, gc=False):
     type: str = ""
+    content: msgspec.Raw = msgspec.Raw(b"")  # of a result; not copied, not decoded
 
 
 class _InnerHead(msgspec.Struct, gc=False):
@@ -191,6 +193,7 @@ class SessionIndex:
         self.position = offset
 
     def _keep(self, head: Any, offset: int, length: int) -> None:
+        content = head.message.content if head.message else None
         row = IndexedRow(
             type=head.type,
             uuid=head.uuid,
@@ -202,7 +205,8 @@ class SessionIndex:
             is_sidechain=head.is_sidechain is True,
             is_command_output=head.type == "system" and head.subtype == "local_command",
             is_foreign=head.session_id not in (None, self.session_id),
-            kinds=self._kinds(head.message.content if head.message else None),
+            kinds=self._kinds(content),
+            has_lists=not isinstance(content, str) and any(map(_holds_list, content or ())),
         )
         if row.type == "queue-operation":
             self.queue.append(row)
@@ -231,6 +235,12 @@ def _kind_of(block: Any) -> str:
     if isinstance(block, _Block):
         return block.type
     return str(block.get("type")) if isinstance(block, dict) else ""
+
+
+def _holds_list(block: Any) -> bool:
+    if isinstance(block, _Block):
+        return bytes(memoryview(block.content)[:1]) == b"["
+    return isinstance(block, dict) and isinstance(block.get("content"), list)
 
 
 def _bytes_at(file: BinaryIO, offset: int, count: int) -> bytes:

@@ -125,16 +125,10 @@ def _responses(run: list[LiveRow], message_id: MessageId) -> Iterable[list[LiveR
 
 
 def _message(rows: Sequence[LiveRow], cwd: str | None) -> Message:
-    return Message(
-        role=rows[0].role,
-        text="\n".join(row.text for row in rows if row.text),
-        calls=tuple(ToolCall(use.id, use.tool, use.input, cwd) for row in rows for use in row.uses),
-        results=tuple(
-            ToolResult(result.id, result.text, result.error)
-            for row in rows
-            for result in row.results
-        ),
-    )
+    calls = [ToolCall(use.id, use.tool, use.input, cwd) for row in rows for use in row.uses]
+    results = [ToolResult(one.id, one.text, one.error) for row in rows for one in row.results]
+    text = "\n".join([row.text for row in rows if row.text])
+    return Message(rows[0].role, text, tuple(calls), tuple(results))
 
 
 def _check_pairs(rows: Sequence[LiveRow]) -> None:

@@ -9,7 +9,6 @@ else goes into the stash as it is, and is recalled from there (DESIGN section 7)
 import base64
 import binascii
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,9 +20,6 @@ from lcc_sidecar.sidecar.live_rows import LiveRow, Use
 from lcc_sidecar.sidecar.stashing import Hold
 from lcc_sidecar.stash.recording import blocks_body
 from lcc_sidecar.transcript.rows import decode_object
-
-# A list of blocks that does not begin with a result: the content of a result, not of the row.
-_BLOCK_LIST = re.compile(rb'"content":\s*\[\s*\{(?!"(?:tool_use_id|type":\s*"tool_result)")')
 
 
 def media_notes(
@@ -54,11 +50,12 @@ def _contents(
     handles = [
         row.handle or "" for row in rows if any(result.id not in newest for result in row.results)
     ]
-    for line in session.lines(handles):
-        if line is None:
-            raise LiveCompactionError("file_behind", "the session file does not hold a result yet")
-        if _BLOCK_LIST.search(line):
-            yield from _stored(decode_object(line))
+    found = [session.rows.get(handle) for handle in handles]
+    if None in found:
+        raise LiveCompactionError("file_behind", "the session file does not hold a result yet")
+    lists = [row.uuid for row in found if row and row.uuid and row.has_lists]
+    for line in session.lines(lists):
+        yield from _stored(decode_object(line or b""))
 
 
 def _stored(row: Any) -> Iterator[tuple[str, Any]]:
