@@ -5,8 +5,8 @@ line, its longest, as an anchor; one pass from the newest result to the oldest l
 anchors stand and compares whole texts only there.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Collection
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterable
 
 from lcc_sidecar.limits import ANCHOR_HITS_MAX
 from lcc_sidecar.policy import notes
@@ -39,10 +39,11 @@ def dedupe(
         for result in results
         if result.id in candidates and len(result.text) > notes.SHORTEST
     }
-    kept = _KeptTexts(frozenset(anchors.values()))
+    kept = _KeptTexts(anchors.values())
     found: dict[str, Decision] = {}
     for result in reversed(results):
-        decision = kept.find(result, anchors[result.id]) if result.id in anchors else None
+        anchor = anchors.get(result.id)
+        decision = None if anchor is None else kept.find(result, anchor)
         if decision is not None:
             found[result.id] = decision
         elif result.id not in leaving:
@@ -53,8 +54,9 @@ def dedupe(
 class _KeptTexts:
     """The results kept so far, later ones first, found by their whole text or by an anchor line."""
 
-    def __init__(self, anchors: frozenset[str]) -> None:
-        self._anchors = anchors
+    def __init__(self, anchors: Iterable[str]) -> None:
+        self._left = Counter(anchors)  # how many results, earlier than all so far, have this anchor
+        self._wanted = set(self._left)
         self._by_text: dict[tuple[bool, str], str] = {}
         self._by_anchor: dict[tuple[bool, str], deque[tuple[ToolResult, int, int]]] = defaultdict(
             lambda: deque(maxlen=ANCHOR_HITS_MAX)  # the nearest ones; bounds repeated text
@@ -63,7 +65,7 @@ class _KeptTexts:
     def add(self, result: ToolResult) -> None:
         self._by_text[result.is_error, comparable(result.text)] = result.id
         lines = result.text.split("\n")
-        here = self._anchors.intersection(lines)
+        here = self._wanted.intersection(lines)
         if not here:
             return
         at = 0
@@ -75,8 +77,12 @@ class _KeptTexts:
     def find(self, result: ToolResult, anchor: str) -> Decision | None:
         """Return the decision that a kept text allows for an earlier result, the nearest first.
 
-        `anchor` is one of the result's lines.
+        `anchor` is one of the result's lines; ask once for each. Nobody looks for it any more then,
+        unless another result has the same: so a text's own longest line is not looked up in it.
         """
+        self._left[anchor] -= 1
+        if not self._left[anchor]:
+            self._wanted.discard(anchor)
         same = self._by_text.get((result.is_error, comparable(result.text)))
         if same is not None:
             note = notes.identical(same)
