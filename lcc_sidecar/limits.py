@@ -211,6 +211,8 @@ FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction
 USUAL_WINDOW_TOKENS = 200_000  # where the client does not say how large it is
 AUTO_PERCENT = 85  # of the window, where the client compacts by itself: 167k of 200k, 967k of 1M
 
+LOOKED_UP_AT_ONCE = 500  # values in one query; SQLite takes 999 and more
+
 # --- words of the stash (what an index holds was made with these numbers) ---
 WORD_MAX_CHARS = 64  # a SHA-256 in hex; what is longer is found by its start
 WORDLESS_RUN_MIN_BYTES = 1000  # of base64's letters without a break: nobody writes that

@@ -4,7 +4,6 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from lcc_sidecar.errors import StashError
 from lcc_sidecar.policy import markers
 from lcc_sidecar.proof.stash import Stashed
 from lcc_sidecar.stash import objects, records
@@ -45,7 +44,8 @@ class SessionStash:
         """
         bodies = {pair.call.id: Body.of_text(pair.result.text) for pair in pairs}
         with self._database.writing() as db:
-            fit = [pair for pair in pairs if _can_go(db, bodies[pair.call.id])]
+            known = objects.known(db, bodies.values())
+            fit = [pair for pair in pairs if _can_go(bodies[pair.call.id], known)]
             seqs = self._write(db, fit, bodies)
         kept = self.read_back(bodies[pair.call.id] for pair in fit)
         return {
@@ -57,9 +57,9 @@ class SessionStash:
     def keep(self, body: Body) -> str | None:
         """Return the id of a body that is in the stash for good by now; None if it cannot be."""
         with self._database.writing() as db:
-            if not _can_go(db, body):
+            if not _can_go(body, objects.known(db, [body])):
                 return None
-            self._point(db, self._session(db), body)
+            self._point(db, self._session(db), [body])
         return body.id.hex() if self.read_back([body]) else None
 
     def read_back(self, bodies: Iterable[Body]) -> set[bytes]:
@@ -75,18 +75,17 @@ class SessionStash:
 
     def _held(self, ids: Iterable[bytes]) -> set[bytes]:
         with self._database.reading() as db:
-            return {object_id for object_id in ids if _is_whole(db, object_id)}
+            return {object_id for object_id, body in objects.read_all(db, ids) if body}
 
     def _write(
         self, db: sqlite3.Connection, pairs: Sequence[Pair], bodies: Mapping[str, Body]
     ) -> dict[str, int]:
         """Write bodies, who relies on them, and what the session held; return the seqs."""
         session = self._session(db)
-        for pair in pairs:
-            self._point(db, session, bodies[pair.call.id])
+        self._point(db, session, [bodies[pair.call.id] for pair in pairs])
         if session == records.NO_SESSION:
             return {}
-        entries = [entry_of(pair) for pair in pairs]
+        entries = [entry_of(pair, bodies[pair.call.id]) for pair in pairs]
         numbered = list(zip(records.record(db, session, entries), entries, strict=True))
         records.restore(db, session, numbered)
         records.check_numbers(db, session, self._numbers)
@@ -106,20 +105,20 @@ class SessionStash:
         records.stands_at(db, session, self._path)
         return session
 
-    def _point(self, db: sqlite3.Connection, session: int, body: Body) -> None:
-        db.execute(
+    def _point(self, db: sqlite3.Connection, session: int, bodies: Sequence[Body]) -> None:
+        known = objects.known(db, bodies)
+        numbers = [known[b.id][0] if b.id in known else objects.put(db, b) for b in bodies]
+        now = time.time()
+        db.executemany(
             "INSERT INTO pointers(session, object, pointed_at) VALUES (?1, ?2, ?3) "
             "ON CONFLICT DO UPDATE SET pointed_at = ?3",
-            (session, objects.put(db, body), time.time()),
+            [(session, number, now) for number in numbers],
         )
 
 
-def _is_whole(db: sqlite3.Connection, object_id: bytes) -> bool:
-    try:
-        return objects.read(db, object_id) is not None
-    except StashError:
-        return False
+def _can_go(body: Body, known: Mapping[bytes, tuple[int, objects.Kind]]) -> bool:
+    """Return whether the stash takes a body: no giant, and no bytes that are there as another kind.
 
-
-def _can_go(db: sqlite3.Connection, body: Body) -> bool:
-    return body.is_fit and not objects.is_taken(db, body)
+    Somebody printed the JSON of an image, say. One id is one body: it would come back as the other.
+    """
+    return body.is_fit and (body.id not in known or known[body.id][1] == body.kind)

@@ -9,12 +9,13 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from lcc_sidecar.errors import StashError
-from lcc_sidecar.limits import STASH_BUSY_SECONDS, STASH_PAGE_BYTES
+from lcc_sidecar.limits import LOOKED_UP_AT_ONCE, STASH_BUSY_SECONDS, STASH_PAGE_BYTES
 from lcc_sidecar.near import lock
 from lcc_sidecar.paths import make_private, state_dir
 
@@ -151,6 +152,16 @@ def told(path: Path) -> Iterator[None]:
         raise StashError(f"the stash {path} cannot be used: {error.strerror}") from error
     except UnicodeEncodeError:
         raise StashError("half a character is no part of any name in the stash") from None
+
+
+def looked_up(
+    db: sqlite3.Connection, query: str, values: Iterable[Any], *first: Any
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query for many values; it ends with `IN`, and takes `first` before."""
+    left = list(values)
+    for start in range(0, len(left), LOOKED_UP_AT_ONCE):
+        some = left[start : start + LOOKED_UP_AT_ONCE]
+        yield from db.execute(f"{query} ({','.join('?' * len(some))})", (*first, *some))
 
 
 def _make_private_file(path: Path) -> None:

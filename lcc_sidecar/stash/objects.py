@@ -4,7 +4,7 @@ import hashlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -14,6 +14,7 @@ import zstandard
 
 from lcc_sidecar.errors import StashError
 from lcc_sidecar.limits import STASH_BODY_MAX_BYTES, STASH_ZSTD_LEVEL
+from lcc_sidecar.stash.database import looked_up
 
 Kind = Literal["text", "blocks"]
 
@@ -67,6 +68,12 @@ def is_taken(db: sqlite3.Connection, body: Body) -> bool:
     return found is not None and found[0] != body.kind
 
 
+def known(db: sqlite3.Connection, bodies: Iterable[Body]) -> dict[bytes, tuple[int, Kind]]:
+    """Return of each id that is there the object's number and kind."""
+    query = "SELECT id, n, kind FROM objects WHERE id IN"
+    return {row[0]: (row[1], row[2]) for row in looked_up(db, query, (b.id for b in bodies))}
+
+
 def put(db: sqlite3.Connection, body: Body) -> int:
     """Return the number of the object that holds `body`, written now if it is not there.
 
@@ -90,13 +97,21 @@ def read(db: sqlite3.Connection, object_id: bytes) -> Body | None:
 
     Raise StashError if the bytes are not those that the id names.
     """
-    row = db.execute("SELECT packed, size, kind FROM objects WHERE id = ?", (object_id,)).fetchone()
-    if row is None:
-        return None
-    body = unpacked(*row)
-    if body is None or body.id != object_id:
+    found = dict(read_all(db, [object_id]))
+    if found and found[object_id] is None:
         raise StashError(f"the stash's bytes of {object_id.hex()[:24]} are damaged")
-    return body
+    return found.get(object_id)
+
+
+def read_all(
+    db: sqlite3.Connection, object_ids: Iterable[bytes]
+) -> Iterator[tuple[bytes, Body | None]]:
+    """Yield each id that is there with its body, hash-checked; None if its bytes are damaged."""
+    query = "SELECT id, packed, size, kind FROM objects WHERE id IN"
+    for object_id, *row in looked_up(db, query, object_ids):
+        body = unpacked(*row)
+        is_whole = body is not None and body.id == object_id
+        yield object_id, body if is_whole else None
 
 
 def unpacked(packed: bytes, size: int, kind: Kind) -> Body | None:

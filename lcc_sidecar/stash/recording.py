@@ -30,9 +30,8 @@ _TARGETS = ("file_path", "path", "notebook_path", "command", "cmd", "pattern", "
 _CLEARED = "[Old tool result content"  # what the client puts where it cleared a result
 
 
-def entry_of(pair: Pair) -> Entry:
+def entry_of(pair: Pair, body: Body) -> Entry:
     """Return a pair's result as the stash writes it down; whoever passes it on may have it kept."""
-    body = Body.of_text(pair.result.text)
     return _result(pair.call, body, is_error=pair.result.is_error, allowed=True)
 
 

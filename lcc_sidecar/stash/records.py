@@ -4,7 +4,6 @@ A number never changes and is never given twice: the first text that stood under
 whatever the client or a compaction puts in its place later (FR-102).
 """
 
-import json
 import os
 import sqlite3
 import time
@@ -15,6 +14,7 @@ from typing import Literal
 from lcc_sidecar.limits import STASH_TARGET_MAX_CHARS
 from lcc_sidecar.stash import objects
 from lcc_sidecar.stash.content import text_of
+from lcc_sidecar.stash.database import looked_up
 from lcc_sidecar.stash.objects import Body
 from lcc_sidecar.stash.words import words_of
 
@@ -120,29 +120,31 @@ def record(db: sqlite3.Connection, session: int, entries: Iterable[Entry]) -> li
     What is there already keeps its number: a result by its call's id, words by their text. Call it
     inside a transaction.
     """
+    entries = list(entries)
     newest = db.execute("SELECT max(seq) FROM entries WHERE session = ?", (session,)).fetchone()[0]
     following = (newest or 0) + 1
+    query = "SELECT tool_use_id, seq FROM entries WHERE session = ? AND tool_use_id IN"
+    calls = (entry.tool_use_id for entry in entries if entry.kind == "result")
+    known: dict[str | None, int] = dict(looked_up(db, query, calls, session))
     numbers = []
     for entry in entries:
-        seq = _known(db, session, entry)
+        is_result = entry.kind == "result"
+        seq = known.get(entry.tool_use_id) if is_result else _said(db, session, entry)
         if seq is None:
             seq, following = following, following + 1
             _insert(db, session, seq, entry)
+        if entry.tool_use_id is not None:
+            known[entry.tool_use_id] = seq
         numbers.append(seq)
     return numbers
 
 
-def _known(db: sqlite3.Connection, session: int, entry: Entry) -> int | None:
-    if entry.kind == "result":
-        row = db.execute(
-            "SELECT seq FROM entries WHERE session = ? AND tool_use_id = ?",
-            (session, entry.tool_use_id),
-        ).fetchone()
-    else:  # a compaction writes the same words down anew
-        row = db.execute(
-            "SELECT seq FROM entries WHERE session = ? AND xxh3 = ? AND kind = ?",
-            (session, entry.body.xxh3, entry.kind),
-        ).fetchone()
+def _said(db: sqlite3.Connection, session: int, entry: Entry) -> int | None:
+    """Return the number of the same words: a compaction writes them down anew."""
+    row = db.execute(
+        "SELECT seq FROM entries WHERE session = ? AND xxh3 = ? AND kind = ?",
+        (session, entry.body.xxh3, entry.kind),
+    ).fetchone()
     return int(row[0]) if row else None
 
 
@@ -181,13 +183,11 @@ def holds(db: sqlite3.Connection, session: int, seq: int, body: Body) -> bool:
 
 def bodies_of(db: sqlite3.Connection, session: int, seqs: Iterable[int]) -> dict[int, bytes]:
     """Return the id of the body that each number of a session leads to, if it leads to one."""
-    return dict(
-        db.execute(
-            "SELECT seq, id FROM entries JOIN objects ON objects.n = entries.object"
-            " WHERE session = ? AND seq IN (SELECT value FROM json_each(?))",
-            (session, json.dumps(list(seqs))),
-        )
+    query = (
+        "SELECT seq, id FROM entries JOIN objects ON objects.n = entries.object"
+        " WHERE session = ? AND seq IN"
     )
+    return dict(looked_up(db, query, seqs, session))
 
 
 def restore(db: sqlite3.Connection, session: int, numbered: Sequence[tuple[int, Entry]]) -> None:
@@ -195,11 +195,11 @@ def restore(db: sqlite3.Connection, session: int, numbered: Sequence[tuple[int, 
 
     Call it inside a transaction, for what is about to get a pointer. Another text is not taken.
     """
-    collected = db.execute(
+    query = (
         "SELECT seq, n, xxh3, is_indexed FROM entries"
-        " WHERE session = ? AND state = 'collected' AND seq IN (SELECT value FROM json_each(?))",
-        (session, json.dumps([seq for seq, _ in numbered])),
-    ).fetchall()
+        " WHERE session = ? AND state = 'collected' AND seq IN"
+    )
+    collected = list(looked_up(db, query, (seq for seq, _ in numbered), session))
     entries = dict(numbered) if collected else {}
     for seq, number, xxh3, is_indexed in collected:
         entry = entries[seq]
