@@ -91,7 +91,7 @@ def is_credential_result(call: ToolCall, text: str) -> bool:
     if "PRIVATE KEY" in text and _PRIVATE_KEY.search(text):
         return True
     is_search = _is_search(call)
-    is_headed = (is_search or call.tool in SHELL_TOOLS) and any(head in text for head in _HEADS)
+    is_headed = (is_search or call.tool in SHELL_TOOLS) and any(map(text.__contains__, _HEADS))
     if not ((is_search or is_headed) and _has_hint(text)):
         return False
     return (is_headed and _shows_one(text, _HEADED)) or (is_search and _shows_one(text, _FOUND_IN))
@@ -112,8 +112,7 @@ def _names_one(call: ToolCall) -> bool:
 
 
 def _has_hint(text: str) -> bool:
-    small = text.lower()
-    return any(hint in small for hint in _HINTS)
+    return any(map(text.lower().__contains__, _HINTS))
 
 
 def _paths(call: ToolCall) -> Iterator[str]:

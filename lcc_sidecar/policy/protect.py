@@ -102,7 +102,7 @@ def _looks_failed(pair: Pair) -> bool:
         return True
     text = pair.result.text
     # The plain look comes first: it is a hundred times faster, and most outputs hold none of these.
-    hints = pair.call.tool in SHELL_TOOLS and any(hint in text for hint in _ERROR_HINTS)
+    hints = pair.call.tool in SHELL_TOOLS and any(map(text.__contains__, _ERROR_HINTS))
     return hints and _ERROR.search(text) is not None
 
 

@@ -2,9 +2,12 @@
 
 import os.path
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import repeat
 
+from lcc_sidecar.limits import WHOLE_READ_MAX_LINES
 from lcc_sidecar.policy.codex_header import without_header
 from lcc_sidecar.policy.readonly_commands import plain_words
 from lcc_sidecar.transcript.model import Pair, ToolCall
@@ -156,8 +159,16 @@ def _numbered(text: str) -> Shown | None:
         return None
     mark, rows = head[2], list(map(str.lstrip, text.split("\n"), repeat(" ")))
     last = first + len(rows) - 1
-    numbers = list(map(f"%d{mark}".__mod__, range(first, last + 1)))
+    numbers: Sequence[str] = _numbers(mark)[first - 1 : last]
+    if last > WHOLE_READ_MAX_LINES:
+        numbers = list(map(f"%d{mark}".__mod__, range(first, last + 1)))
     if not all(map(str.startswith, rows, numbers)):
         return None
     body = "\n".join(map(str.removeprefix, rows, numbers))
     return Shown(body, first, last, is_numbered=True)
+
+
+@cache  # there are two marks
+def _numbers(mark: str) -> tuple[str, ...]:
+    """Return the numbers of as many lines as a read shows at most, unless it is told how many."""
+    return tuple(map(f"%d{mark}".__mod__, range(1, WHOLE_READ_MAX_LINES + 1)))

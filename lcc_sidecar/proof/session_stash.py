@@ -46,7 +46,7 @@ class SessionStash:
         with self._database.writing() as db:
             known = objects.known(db, bodies.values())
             fit = [pair for pair in pairs if _can_go(bodies[pair.call.id], known)]
-            seqs = self._write(db, fit, bodies)
+            seqs = self._write(db, fit, bodies, known)
         kept = self.read_back(bodies[pair.call.id] for pair in fit)
         return {
             pair.call.id: Stashed(bodies[pair.call.id].id.hex(), seqs.get(pair.call.id))
@@ -57,9 +57,10 @@ class SessionStash:
     def keep(self, body: Body) -> str | None:
         """Return the id of a body that is in the stash for good by now; None if it cannot be."""
         with self._database.writing() as db:
-            if not _can_go(body, objects.known(db, [body])):
+            known = objects.known(db, [body])
+            if not _can_go(body, known):
                 return None
-            self._point(db, self._session(db), [body])
+            self._point(db, self._session(db), [body], known)
         return body.id.hex() if self.read_back([body]) else None
 
     def read_back(self, bodies: Iterable[Body]) -> set[bytes]:
@@ -78,11 +79,15 @@ class SessionStash:
             return {object_id for object_id, body in objects.read_all(db, ids) if body}
 
     def _write(
-        self, db: sqlite3.Connection, pairs: Sequence[Pair], bodies: Mapping[str, Body]
+        self,
+        db: sqlite3.Connection,
+        pairs: Sequence[Pair],
+        bodies: Mapping[str, Body],
+        known: objects.Known,
     ) -> dict[str, int]:
         """Write bodies, who relies on them, and what the session held; return the seqs."""
         session = self._session(db)
-        self._point(db, session, [bodies[pair.call.id] for pair in pairs])
+        self._point(db, session, [bodies[pair.call.id] for pair in pairs], known)
         if session == records.NO_SESSION:
             return {}
         entries = [entry_of(pair, bodies[pair.call.id]) for pair in pairs]
@@ -105,8 +110,9 @@ class SessionStash:
         records.stands_at(db, session, self._path)
         return session
 
-    def _point(self, db: sqlite3.Connection, session: int, bodies: Sequence[Body]) -> None:
-        known = objects.known(db, bodies)
+    def _point(
+        self, db: sqlite3.Connection, session: int, bodies: Sequence[Body], known: objects.Known
+    ) -> None:
         numbers = [known[b.id][0] if b.id in known else objects.put(db, b) for b in bodies]
         now = time.time()
         db.executemany(
@@ -116,7 +122,7 @@ class SessionStash:
         )
 
 
-def _can_go(body: Body, known: Mapping[bytes, tuple[int, objects.Kind]]) -> bool:
+def _can_go(body: Body, known: objects.Known) -> bool:
     """Return whether the stash takes a body: no giant, and no bytes that are there as another kind.
 
     Somebody printed the JSON of an image, say. One id is one body: it would come back as the other.

@@ -4,7 +4,7 @@ import hashlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -17,6 +17,7 @@ from lcc_sidecar.limits import STASH_BODY_MAX_BYTES, STASH_ZSTD_LEVEL
 from lcc_sidecar.stash.database import looked_up
 
 Kind = Literal["text", "blocks"]
+Known = Mapping[bytes, tuple[int, Kind]]  # the number and the kind of objects, by id
 
 
 @dataclass(frozen=True)  # and no slots: its hashes are asked for often, and made once
@@ -68,8 +69,8 @@ def is_taken(db: sqlite3.Connection, body: Body) -> bool:
     return found is not None and found[0] != body.kind
 
 
-def known(db: sqlite3.Connection, bodies: Iterable[Body]) -> dict[bytes, tuple[int, Kind]]:
-    """Return of each id that is there the object's number and kind."""
+def known(db: sqlite3.Connection, bodies: Iterable[Body]) -> Known:
+    """Return which of the bodies are there, whatever their kind."""
     query = "SELECT id, n, kind FROM objects WHERE id IN"
     return {row[0]: (row[1], row[2]) for row in looked_up(db, query, (b.id for b in bodies))}
 

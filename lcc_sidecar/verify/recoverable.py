@@ -9,9 +9,11 @@ the policy. Source: first specification, "recoverable".
 import os.path
 import re
 import shlex
+from collections.abc import Iterable
+from functools import cache
 from itertools import repeat
 
-from lcc_sidecar.limits import COMMAND_MAX_CHARS
+from lcc_sidecar.limits import COMMAND_MAX_CHARS, WHOLE_READ_MAX_LINES
 from lcc_sidecar.transcript.model import ToolCall, ToolResult, Transcript
 from lcc_sidecar.verify.lossless import Pointed
 from lcc_sidecar.verify.recalls import names, split
@@ -143,9 +145,16 @@ def _numbers(text: str) -> tuple[int, int] | None:
         return None
     first, mark, rows = int(found[1]), found[2], text.split("\n")
     last = first + len(rows) - 1
-    expected = map(f"%d{mark}".__mod__, range(first, last + 1))
+    expected: Iterable[str] = _usual_numbers(mark)[first - 1 : last]
+    if last > WHOLE_READ_MAX_LINES:
+        expected = map(f"%d{mark}".__mod__, range(first, last + 1))
     in_turn = all(map(str.startswith, map(str.lstrip, rows, repeat(" ")), expected))
     return (first, last) if in_turn else None
+
+
+@cache  # there are two marks
+def _usual_numbers(mark: str) -> list[str]:
+    return [f"{number}{mark}" for number in range(1, WHOLE_READ_MAX_LINES + 1)]
 
 
 def _is_own_command(call: ToolCall, note: str) -> bool:
