@@ -311,3 +311,30 @@ def test_a_call_that_waits_for_its_result_is_no_candidate():
     assert report["degradation_reason"] == "no_candidates"
     assert report["blocks_scored"] == 0
     assert report["tool_calls_kept"] == 1
+
+
+def test_a_read_far_down_a_file_is_proven_and_verified(workspace: Path):
+    (workspace / "long.txt").write_text(lines(2010))
+    part = "\n".join(lines(2010).split("\n")[1994:2004])
+    path = str(workspace / "long.txt")
+    transcript = conversation(
+        used(call("far", "Read", file_path=path, offset=1995, limit=10), numbered(part, 1995))
+    )
+
+    done = compact(transcript, recoverable(workspace, preserve_recent=0))
+
+    assert "(lines 1995-2004)" in done.notes["far"]
+
+
+def test_a_report_is_made_only_for_whoever_asks_and_once(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made = []
+    build = compaction.build_report
+    monkeypatch.setattr(compaction, "build_report", lambda *of: made.append(of) or build(*of))
+
+    done = compact(reads(workspace), recoverable(workspace))
+
+    assert made == []
+    assert done.report is done.report
+    assert len(made) == 1

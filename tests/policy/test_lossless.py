@@ -30,6 +30,17 @@ def test_an_output_inside_a_later_one_points_at_its_lines():
     assert deduped(outputs(part, lines(9))) == {"t0": "[output = lines 3-6 of t1]"}
 
 
+def test_outputs_with_the_same_longest_line_are_each_found():
+    longest = "the longest line, which stands in all of the outputs"
+    first, second = f"one line of the first\n{longest}", f"{longest}\none line of the second"
+
+    assert deduped(outputs(first, second, second, f"{first}\nbetween\n{second}")) == {
+        "t0": "[output = lines 1-2 of t3]",
+        "t1": "[output = lines 4-5 of t3]",
+        "t2": "[output = lines 4-5 of t3]",
+    }
+
+
 def test_a_part_of_a_line_is_not_the_line():
     part = lines(1).strip()
 

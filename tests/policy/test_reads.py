@@ -2,7 +2,7 @@ import pytest
 
 from lcc_sidecar.policy.reads import FileRead, Shown, absolute_path, file_read, shown
 from lcc_sidecar.transcript.model import Pair, ToolCall, ToolResult
-from tests.build import call
+from tests.build import call, numbered
 
 
 def pair(made: ToolCall, text: str) -> Pair:
@@ -64,8 +64,24 @@ def test_line_numbers_of_the_read_tool_are_taken_off(mark):
     )
 
 
+@pytest.mark.parametrize("first", [1, 1996, 2000, 2001, 123_456_789])
+def test_line_numbers_count_up_from_anywhere(first):
+    made = call("a", "Read", file_path="/w/a.py")
+    seen = Shown("one\n\n3\tthree\n4\n5", first, first + 4, is_numbered=True)
+
+    assert shown(pair(made, numbered(seen.body, first)), FileRead("/w/a.py")) == seen
+
+
 @pytest.mark.parametrize(
-    "text", ["1\tone\n3\tthree", "1\tone\n\n<system-reminder>x</system-reminder>", "1\tone\nplain"]
+    "text",
+    [
+        "2000\tone\n2002\ttwo",
+        "2000\tone\n2000\ttwo",
+        "1999\tone\n2000\ttwo\n2001",
+        "1\tone\n3\tthree",
+        "1\tone\n\n<system-reminder>x</system-reminder>",
+        "1\tone\nplain",
+    ],
 )
 def test_a_text_whose_numbers_do_not_count_up_keeps_them(text):
     made = call("a", "Read", file_path="/w/a.py")

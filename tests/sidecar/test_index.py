@@ -60,6 +60,24 @@ def test_rows_are_found_by_uuid_with_their_place_and_kind(path, index):
     assert index.read_row("unknown") is None
 
 
+@pytest.mark.parametrize(
+    ("content", "has_lists"),
+    [
+        ([{"type": "text", "text": "[one]"}], False),
+        ([{"type": "tool_result", "content": "[{}]"}], False),
+        ([{"type": "tool_result"}, {"type": "tool_result", "content": None}], False),
+        ([{"type": "tool_result", "content": []}], True),
+        ([{"type": "tool_result", "content": "one"}, {"type": "text", "content": [{}]}], True),
+        ("[{}]", False),
+    ],
+)
+@pytest.mark.parametrize("more", ["", "\ud83d"], ids=["fast", "tolerant"])
+def test_a_row_tells_whether_a_result_in_it_is_a_list(path, index, content, has_lists, more):
+    path.write_bytes(row("u1", message={"content": content}, subtype=more))
+    index.update()
+    assert index.rows["u1"].has_lists is has_lists
+
+
 def test_only_what_was_added_is_read(path, index, monkeypatch):
     path.write_bytes(row("u1") * 1000)
     index.update()
