@@ -3,8 +3,10 @@
 import csv
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 import msgspec
@@ -29,6 +31,16 @@ from lcc_sidecar.request_log.marker import not_logged
 
 _FILE = click.Path(dir_okay=False)
 _COLUMNS = ("file", "repo", "path", "commit")  # of an index
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """Have SIGTERM end what runs as Ctrl-C does: folders, processes and a sidecar go with it."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @click.command()
@@ -58,6 +70,7 @@ _COLUMNS = ("file", "repo", "path", "commit")  # of an index
 @click.option("--plot", type=_FILE, help="Draw them here (.png or .svg).")
 @click.option("--report", type=_FILE, help="Write the page here.")
 @not_logged()
+@_ended_as_by_ctrl_c()
 def bench(  # noqa: PLR0913 - one parameter an option
     folder: str | None,
     *,

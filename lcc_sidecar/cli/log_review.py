@@ -66,7 +66,10 @@ def _parts(review: Review) -> Iterator[RenderableType]:
         yield Text(words.outcomes(review), style="dim")
         yield Text(words.counting(review), style="dim")
     else:
-        yield Text("No pass yet. `lcc log on` has each compaction write one line.", style="dim")
+        yield Text(
+            "No pass yet. While the log is on (`lcc log on`), each compaction writes a line.",
+            style="dim",
+        )
     if told := words.refused(review):
         yield Text(told, style="dim")
     if over := words.passed_over(review):
