@@ -91,12 +91,12 @@ decoder = Decoder(Line)
 
 def ours(lines: list[Line]) -> list[Line]:
     """Return the lines that have what types alone do not say: a day, and what was recalled."""
-    days = {line.time[:10] for line in lines}  # a few, of many lines
-    no_days = {day for day in days if not _is_day(day)}
-    no_recalls = [line for line in lines if line.recall is None and line.outcome == RECALLED]
-    if not (no_days or no_recalls):
-        return lines
-    return [line for line in lines if line.time[:10] not in no_days and line not in no_recalls]
+    no_days = {day for day in {line.time[:10] for line in lines} if not _is_day(day)}
+    return [
+        line
+        for line in lines
+        if line.time[:10] not in no_days and (line.outcome != RECALLED or line.recall is not None)
+    ]
 
 
 @lru_cache(REVIEW_DAYS_MAX)
