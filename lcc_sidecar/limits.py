@@ -124,6 +124,7 @@ CLIENT_ANSWER_SECONDS = 20.0  # `claude --version` takes 0.1 s
 PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
 
 # --- live compaction ---
+FAR_FROM_LIMIT_PERCENT = 60  # of the window; auto-compaction comes at 90 % and more
 LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for
 FILE_BEHIND_SECONDS = 1.0  # the client writes rows down within some 100 ms, on a busy machine too
 FILE_BEHIND_POLL_SECONDS = 0.02  # a look at a file that has not changed costs microseconds

@@ -24,9 +24,9 @@ SCHEMA = "lcc-request-1"
 CHANGED = ("replaced", "written")  # outcomes that took something out
 RECALLED = "recalled"
 REFUSED = "refused: "  # before the kind of error that ended what was asked for
-# Outcomes of answers of which it is not known that a summary ran in their place.
-UNSETTLED = ("fell_back: cancelled", "fell_back: not_told")
-LIVE = ("manual", "auto", "plugin")  # triggers for which the client's own summary stands ready
+# Outcomes of passes of which it is not known that a summary ran in their place.
+UNSETTLED = ("fell_back: cancelled", "fell_back: not_told", "fell_back: skipped")
+LIVE = ("manual", "auto")  # triggers for which the client's own summary stands ready
 
 
 class Decisions(Struct, frozen=True, gc=False):

@@ -55,7 +55,7 @@ def test_a_line_that_cannot_be_decoded_costs_only_itself(isolated_home, bad):
     assert overview.head_of(bad) == overview.Head()
     assert purge.purge_where(lambda head: head.session == line()["session"]) == 2
     assert overview.look().lines == 1
-    purge.expire(as_written(NOW))
+    purge.expire(as_written(NOW), as_written(NOW))
     assert overview.look().lines == 0
 
 
