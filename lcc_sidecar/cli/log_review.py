@@ -114,7 +114,9 @@ def _figure(name: str, figure: str, more: str) -> Text:
 
 def _over_time(review: Review) -> Iterator[Text]:
     length, stretches = words.stretches(review.days)
-    most = max(stretch.tokens_freed for stretch in stretches) or 1
+    most = max(stretch.tokens_freed for stretch in stretches)
+    if most <= 0:
+        return
     levels = (round(stretch.tokens_freed / most * 8) for stretch in stretches)
     drawn = "".join(
         _LEVELS[max(0, level) or bool(stretch.tokens_freed > 0)]

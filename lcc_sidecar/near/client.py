@@ -77,7 +77,9 @@ def statusline() -> None:
             request = wire.request("statusline", payload)
             reply = expect_ok(exchange(request, deadline, may_start=False))
             # The line stands last in the reply, and holds nothing that JSON escapes.
-            _write(reply.rpartition(_LINE)[2].removesuffix(b'"}') + b"\n")
+            _, found, line = reply.rpartition(_LINE)
+            if found:
+                _write(line.removesuffix(b'"}') + b"\n")
     except Exception as error:  # noqa: BLE001 - as above
         _note("statusline", error)
 
