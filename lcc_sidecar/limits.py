@@ -258,7 +258,7 @@ STASH_CHECKPOINT_SECONDS = 0.1  # that gc waits for readers; the next run cuts t
 REQUEST_LINE_MAX_BYTES = (
     16 * 1024
 )  # a line has some 900; all reasons and all tools there are make 12,700
-REQUEST_LOG_MAX_BYTES = 16 * 1024 * 1024  # some 18,000 passes; then a new file begins
+REQUEST_LOG_MAX_BYTES = 16_000_000  # some 18,000 passes; then a new file begins
 REQUEST_LOG_FILES_MAX = 8  # years of work in 128 MB at most
 REQUEST_LOG_DAYS = 90  # a quarter to look back on; what is older tells little of today's version
 REQUEST_LOG_WAIT_SECONDS = 0.2  # for others who append; one of them takes some 0.1 ms

@@ -179,8 +179,10 @@ def savings_words(found: Sequence[Saving]) -> str:
 
 def _large(tokens: int) -> str:
     """Return a number of tokens in few characters; it can be a loss."""
-    is_million = abs(tokens) >= 1_000_000  # noqa: PLR2004 - what the letter means
-    return f"{tokens / 1e6:.1f}M" if is_million else f"{tokens / 1e3:.1f}k"
+    for unit, letter in ((1_000_000, "M"), (1_000, "k")):
+        if abs(tokens) >= unit:
+            return f"{tokens / unit:.1f}{letter}"
+    return f"{tokens}"
 
 
 def _tokens(chars: int) -> int:

@@ -29,12 +29,13 @@ from lcc_sidecar.stash.view import View
 from lcc_sidecar.transcript.finding import find_session
 
 _HOLDS = (
-    "In it, one line a pass: time, salted hash of the session, trigger, versions, mode, counts,\n"
-    "sizes, milliseconds, reasons and outcome in our own words; and that something was recalled."
+    "In it, one line a pass: time, salted hash of the session, trigger, versions,\n"
+    "mode, counts, sizes, milliseconds, reasons and outcome in our own words; and\n"
+    "that something was recalled."
 )
 _NEVER = (
-    "Never in it: texts, paths, commands, goals, names of files, tools of your own or of MCP\n"
-    "servers, ids of sessions. It stays on this machine."
+    "Never in it: texts, paths, commands, goals, names of files, tools of your own\n"
+    "or of MCP servers, ids of sessions. It stays on this machine."
 )
 _REVIEW = "lcc_sidecar.cli.log_review"
 

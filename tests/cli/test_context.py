@@ -111,11 +111,13 @@ def test_a_tier_is_shown_with_its_passes_and_reset(session):
 
 
 def test_a_session_that_nobody_has_seen_has_no_tier(session):
-    assert "no stash is there yet" in lcc("tier", session.stem, check=2).stderr
+    assert "no session 11111111-" in lcc("tier", session.stem, check=2).stderr
+    assert "no stash is there yet" in lcc("tier", f"/gone/{session.name}", check=2).stderr
+    assert lcc("tier", str(session)).stdout.startswith(f"{session.stem}: recoverable: ")
     with closing(Database()) as database, database.writing() as db:
         records.open_session(db, "another")
         records.open_session(db, f"{session.stem[:10]}-like-it")
-    assert "`lcc stash ls` shows those" in lcc("tier", session.stem, check=2).stderr
+    assert "`lcc stash ls` shows those" in lcc("tier", "/gone/nobody.jsonl", check=2).stderr
     assert "11111111-2-like-it: recoverable: " in lcc("tier", session.stem[:8]).stdout
 
 
