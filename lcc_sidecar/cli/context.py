@@ -18,7 +18,7 @@ from lcc_sidecar.limits import BILLED_TOKENS_MAX, USUAL_CHARS_PER_TOKEN
 from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.database import Database, stash_path
 from lcc_sidecar.stash.journal import Pass
-from lcc_sidecar.transcript.billed import billed_tokens
+from lcc_sidecar.transcript.billed import window_tokens
 from lcc_sidecar.transcript.files import session_id_of
 from lcc_sidecar.transcript.finding import find_session
 from lcc_sidecar.transcript.savings import Saving, savings
@@ -56,7 +56,7 @@ def context(session: str, *, tokens: int | None, window: int | None) -> None:
     path = find_session(session)
     original = read_original(path)
     seen = look(original.document.transcript, original.folder)
-    tokens = tokens or billed_tokens(original.document.lines)
+    tokens = tokens or window_tokens(original.document.lines)
     session_id = os.path.basename(path).removesuffix(".jsonl")
     console = Console(highlight=False)
     console.print(Group(*_parts(session_id, seen, tokens, window)))

@@ -127,6 +127,23 @@ def test_a_pass_that_took_nothing_out_is_not_in_the_journal():
         assert journal.passes_of(db, "s1") == []
 
 
+@pytest.mark.parametrize(
+    ("left", "told"), [(52_000, "52k tokens"), ("52", "about "), (-1, "about ")]
+)
+def test_right_after_a_compaction_the_window_holds_what_that_left(tmp_path, left, told):
+    made = Session()
+    made.says("go on")
+    for billed in (79_000, 0):  # the client writes 0 into the rows that a compaction rebuilt
+        made.replies({"type": "text", "text": "done"})
+        made.rows[-1]["message"]["usage"] = {"input_tokens": billed}
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b"}
+    made.rows.insert(2, boundary | {"compactMetadata": {"postTokens": left}})
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(made.data())
+
+    assert told in lcc("context", str(path)).stdout.splitlines()[0]
+
+
 def test_what_compactions_saved_is_told_in_one_line(tmp_path):
     made = Session()
     for written, read in ((100_000, 0), (20_000, 20_000), (100, 40_000), (100, 40_000)):

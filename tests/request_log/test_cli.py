@@ -224,6 +224,12 @@ def test_a_log_of_another_user_is_not_read(logged):
     assert "Holds:  0 lines" in run("status")
 
 
+def test_where_the_environment_keeps_out_of_the_log_its_name_is_told(logged, monkeypatch):
+    monkeypatch.setenv(marker.VARIABLE, "off")
+
+    assert run("status").startswith("The request log is off for whatever has LCC_REQUEST_LOG=off ")
+
+
 def test_review_is_a_verb_of_the_group():
     assert "review" in run("--help")
     assert "empty" in run("review")
