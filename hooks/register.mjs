@@ -13,7 +13,6 @@ import { requestFrom } from './request.mjs'
 const COMPACT_TIMEOUT_MS = 70_000 // above the near side's own limit, so that one comes first
 const TOAST_MS = 12_000 // one line with figures, while the screen is redrawn under it
 const LOG_AFTER_MS = 1_500 // a line written sooner goes with the screen that is redrawn
-const FAR_FROM_LIMIT_PERCENT = 60 // auto-compaction comes at 90 % and more
 
 const NO_ANSWER = "the sidecar gave no answer (lcc doctor says why); Claude's own summary runs"
 
@@ -28,7 +27,7 @@ export const register = (on, options) => {
     if (!messages && isAhead(e)) return withoutUs(e, next)
     if (!reply) tell($, NO_ANSWER)
     if (isReplaced && !messages) return next(e) // and no receipt: it would not be true
-    if (await isToBeSkipped($, e, reply, options)) return { skip: `lcc: ${reply.reason}` }
+    if (reply?.skip) return { skip: `lcc: ${reply.reason}` }
     if (reply?.receipt) tell($, reply.receipt)
     if (!messages) return next(e)
     return { messages, tokensBefore: reply.tokens_before, tokensAfter: reply.tokens_after }
@@ -73,17 +72,4 @@ async function answerTo($, request) {
   if (ran.exitCode !== 0 || ran.isStdoutTruncated || !ran.stdout) return undefined
   const reply = JSON.parse(ran.stdout)
   return reply?.ok === true ? reply : undefined
-}
-
-/**
- * Whether the person would rather keep the conversation than have it summarised for little.
- *
- * Only if they asked for the compaction, far from the limit. Auto-compaction is never held up: it
- * comes near the limit, where a conversation that is not compacted dies.
- */
-async function isToBeSkipped($, e, reply, options) {
-  const isTooLittle = reply?.outcome === 'too_little' || reply?.outcome === 'nothing_to_prune'
-  if (!isTooLittle || options?.too_little !== 'skip' || e.trigger !== 'manual') return false
-  const { context } = await $.session.usage()
-  return typeof context?.percent === 'number' && context.percent < FAR_FROM_LIMIT_PERCENT
 }

@@ -188,7 +188,7 @@ class Report(msgspec.Struct, frozen=True):
         if before is None or after is None:
             return None
         error = self.billed_error_percent
-        bar = f", median error on held-out requests {error} %" if error else ""
+        bar = f"; median error {error} %, held out" if error else ""
         return f"as billed, all in all: {before:,}, then {after:,} tokens{bar}"
 
     @property

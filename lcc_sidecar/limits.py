@@ -124,6 +124,7 @@ CLIENT_ANSWER_SECONDS = 20.0  # `claude --version` takes 0.1 s
 PROFILE_SECONDS = 5.0  # a login shell that takes longer is a finding of its own
 
 # --- live compaction ---
+FAR_FROM_LIMIT_PERCENT = 60  # of the window; auto-compaction comes at 90 % and more
 LEAST_SHARE_PERCENT = 5.0  # of a conversation; less is not worth breaking the prompt cache for
 FILE_BEHIND_SECONDS = 1.0  # the client writes rows down within some 100 ms, on a busy machine too
 FILE_BEHIND_POLL_SECONDS = 0.02  # a look at a file that has not changed costs microseconds
@@ -259,7 +260,7 @@ STASH_CHECKPOINT_SECONDS = 0.1  # that gc waits for readers; the next run cuts t
 REQUEST_LINE_MAX_BYTES = (
     16 * 1024
 )  # a line has some 900; all reasons and all tools there are make 12,700
-REQUEST_LOG_MAX_BYTES = 16 * 1024 * 1024  # some 18,000 passes; then a new file begins
+REQUEST_LOG_MAX_BYTES = 16_000_000  # some 18,000 passes; then a new file begins
 REQUEST_LOG_FILES_MAX = 8  # years of work in 128 MB at most
 REQUEST_LOG_DAYS = 90  # a quarter to look back on; what is older tells little of today's version
 REQUEST_LOG_WAIT_SECONDS = 0.2  # for others who append; one of them takes some 0.1 ms

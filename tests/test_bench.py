@@ -2,7 +2,6 @@ import contextlib
 import io
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -235,28 +234,6 @@ def test_a_process_that_does_not_finish_is_told_as_its_sessions_error(
 
     assert (place, found.name) == (0, "bad.jsonl")
     assert "its process did not finish" in (found.error or "")
-
-
-def test_whoever_stops_asking_ends_what_runs_and_begins_no_more(
-    session: Session, tmp_path: Path, monkeypatch
-):
-    paths = [str(tmp_path / f"{number}.jsonl") for number in range(6)]
-    for path in paths:
-        Path(path).write_bytes(session.data())
-    started = []
-
-    class Counted(subprocess.Popen):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            started.append(self)
-
-    monkeypatch.setattr(subprocess, "Popen", Counted)
-    measuring = spread(paths, Bench(str(tmp_path)), jobs=1)
-    next(measuring)
-    measuring.close()
-
-    assert 1 <= len(started) <= 3
-    assert all(process.returncode is not None for process in started)
 
 
 def test_a_file_that_claims_to_be_huge_is_not_rebuilt(tmp_path: Path):

@@ -123,12 +123,6 @@ def beside(sessions: Sequence[Session], name: str) -> str:
     if not any(session.compared for session in sessions):
         return ""
     head = ("mode", "sessions", "ours frees", f"{name} frees", "ours ms", f"{name} ms")
-    rows = []
-    for mode in COMPARED:
-        found = [one for session in sessions for one in session.compared if one.mode == mode]
-        large = [one for one in found if one.calls >= BENCH_LEAST_CALLS]
-        if large:
-            rows.append(_beside(mode, large))
     words = (
         "The same messages, workspace and machine, passes of the two in turns: sessions with "
         f"{BENCH_LEAST_CALLS} calls or more.\nEach through its own Python function that takes a "
@@ -136,17 +130,26 @@ def beside(sessions: Sequence[Session], name: str) -> str:
         "median of sessions, the ratio is the median of each session's own ratio "
         f"({name} / ours).\n"
     )
+    rows = side_by_side(sessions)
     figures = table((*head, "ratio of times", "smallest", "largest"), rows)
     return f"## Side by side\n\n{words}\n{figures}"
 
 
-def _beside(mode: str, found: Sequence[Compared]) -> Sequence[object]:
+def side_by_side(sessions: Sequence[Session]) -> Iterator[Sequence[str]]:
+    """Yield of each mode that was compared: sessions, shares freed, milliseconds, their ratios."""
+    for mode in COMPARED:
+        found = [one for session in sessions for one in session.compared if one.mode == mode]
+        if large := [one for one in found if one.calls >= BENCH_LEAST_CALLS]:
+            yield _beside(mode, large)
+
+
+def _beside(mode: str, found: Sequence[Compared]) -> Sequence[str]:
     ratios = [one.peer_ms / one.ours_ms for one in found]
     ours = 1 - sum(one.ours_after for one in found) / sum(one.ours_before for one in found)
     peers = 1 - sum(one.peer_after for one in found) / sum(one.peer_before for one in found)
     return (
         mode,
-        len(found),
+        str(len(found)),
         f"{ours:.1%}",
         f"{peers:.1%}",
         f"{statistics.median(one.ours_ms for one in found):.1f}",

@@ -3,8 +3,10 @@
 import csv
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 import msgspec
@@ -18,7 +20,8 @@ from lcc_sidecar.bench.peer import PACKAGE, peer_python
 from lcc_sidecar.bench.plot import check_plot, draw
 from lcc_sidecar.bench.sessions import MODES, Bench, Session, of_mode, session_files
 from lcc_sidecar.bench.spread import cores, spread
-from lcc_sidecar.bench.tables import median_ms, share_freed
+from lcc_sidecar.bench.tables import median_ms, share_freed, side_by_side
+from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.progress import progress_bar
 from lcc_sidecar.cli.receipt import plain
 from lcc_sidecar.cli.table import FigureTable, figure
@@ -29,6 +32,16 @@ from lcc_sidecar.request_log.marker import not_logged
 
 _FILE = click.Path(dir_okay=False)
 _COLUMNS = ("file", "repo", "path", "commit")  # of an index
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """Have SIGTERM end what runs as Ctrl-C does: folders, processes and a sidecar go with it."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @click.command()
@@ -58,6 +71,7 @@ _COLUMNS = ("file", "repo", "path", "commit")  # of an index
 @click.option("--plot", type=_FILE, help="Draw them here (.png or .svg).")
 @click.option("--report", type=_FILE, help="Write the page here.")
 @not_logged()
+@_ended_as_by_ctrl_c()
 def bench(  # noqa: PLR0913 - one parameter an option
     folder: str | None,
     *,
@@ -105,6 +119,8 @@ def bench(  # noqa: PLR0913 - one parameter an option
         draw(sessions, plot)
     if sessions and not run.read:
         raise LccError(_none_read(folder, sessions))
+    for path in filter(None, (report, json_file, plot)):
+        click.echo(f"written: {path}", err=True)
     if not run.is_sound:
         sys.exit(1)
 
@@ -149,6 +165,12 @@ def _tell(run: Run, report: str | None) -> None:
     console = Console(highlight=False)
     if run.read:
         console.print(_table(run))
+        console.print(
+            f"{count(len(run.read), 'session')} read: those with {BENCH_LEAST_CALLS} calls or more "
+            "count; what led back, and violations, are of all."
+        )
+    if compared := list(side_by_side(run.sessions)):
+        console.print(_beside(compared))
     for session in run.sessions:
         if session.error:
             console.print(Text(f"! not read: {plain(session.name)}: {plain(session.error)}", "red"))
@@ -176,6 +198,14 @@ def _table(run: Run) -> object:
             str(sum(one.violations for one in every)),
             f"{median_ms(large):.1f}" if large else "",
         )
+    return found
+
+
+def _beside(rows: Sequence[Sequence[str]]) -> object:
+    heads = ("sessions", "ours frees", "peer frees", "ours ms", "peer ms", "ratio of times")
+    found = FigureTable(f"beside {PACKAGE}", *map(figure, heads))
+    for row in rows:
+        found.add_row(*row[: len(heads) + 1])
     return found
 
 

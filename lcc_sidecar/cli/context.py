@@ -18,7 +18,7 @@ from lcc_sidecar.limits import BILLED_TOKENS_MAX, USUAL_CHARS_PER_TOKEN
 from lcc_sidecar.stash import journal
 from lcc_sidecar.stash.database import Database, stash_path
 from lcc_sidecar.stash.journal import Pass
-from lcc_sidecar.transcript.billed import billed_tokens
+from lcc_sidecar.transcript.billed import window_tokens
 from lcc_sidecar.transcript.files import session_id_of
 from lcc_sidecar.transcript.finding import find_session
 from lcc_sidecar.transcript.savings import Saving, savings
@@ -56,7 +56,7 @@ def context(session: str, *, tokens: int | None, window: int | None) -> None:
     path = find_session(session)
     original = read_original(path)
     seen = look(original.document.transcript, original.folder)
-    tokens = tokens or billed_tokens(original.document.lines)
+    tokens = tokens or window_tokens(original.document.lines)
     session_id = os.path.basename(path).removesuffix(".jsonl")
     console = Console(highlight=False)
     console.print(Group(*_parts(session_id, seen, tokens, window)))
@@ -179,8 +179,10 @@ def savings_words(found: Sequence[Saving]) -> str:
 
 def _large(tokens: int) -> str:
     """Return a number of tokens in few characters; it can be a loss."""
-    is_million = abs(tokens) >= 1_000_000  # noqa: PLR2004 - what the letter means
-    return f"{tokens / 1e6:.1f}M" if is_million else f"{tokens / 1e3:.1f}k"
+    for unit, letter in ((1_000_000, "M"), (1_000, "k")):
+        if abs(tokens) >= unit:
+            return f"{tokens / unit:.1f}{letter}"
+    return f"{tokens}"
 
 
 def _tokens(chars: int) -> int:

@@ -1,10 +1,12 @@
 """`lcc log`: turn the request log on and off, look at it, hand it on, throw it away."""
 
+import contextlib
 import importlib
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import click
 
@@ -12,7 +14,7 @@ from lcc_sidecar.cli.asking import is_agreed
 from lcc_sidecar.cli.plural import count
 from lcc_sidecar.cli.stash_tables import size
 from lcc_sidecar.cli.suggesting import SuggestingGroup
-from lcc_sidecar.errors import RequestLogError, UsageError
+from lcc_sidecar.errors import RequestLogError, StashError, UsageError
 from lcc_sidecar.limits import REQUEST_LOG_FILES_MAX, REQUEST_LOG_MAX_BYTES, STASH_DAYS_MAX
 from lcc_sidecar.output import check_targets, write_stdout, write_whole
 from lcc_sidecar.request_log import export as exporting
@@ -22,14 +24,18 @@ from lcc_sidecar.request_log.files import held
 from lcc_sidecar.request_log.overview import Head
 from lcc_sidecar.request_log.recording import as_written
 from lcc_sidecar.settings import load
+from lcc_sidecar.stash import overview as stash_overview
+from lcc_sidecar.stash.view import View
+from lcc_sidecar.transcript.finding import find_session
 
 _HOLDS = (
-    "In it, one line a pass: time, salted hash of the session, trigger, versions, mode, counts,\n"
-    "sizes, milliseconds, reasons and outcome in our own words; and that something was recalled."
+    "In it, one line a pass: time, salted hash of the session, trigger, versions,\n"
+    "mode, counts, sizes, milliseconds, reasons and outcome in our own words; and\n"
+    "that something was recalled."
 )
 _NEVER = (
-    "Never in it: texts, paths, commands, goals, names of files, tools of your own or of MCP\n"
-    "servers, ids of sessions. It stays on this machine."
+    "Never in it: texts, paths, commands, goals, names of files, tools of your own\n"
+    "or of MCP servers, ids of sessions. It stays on this machine."
 )
 _REVIEW = "lcc_sidecar.cli.log_review"
 
@@ -80,7 +86,9 @@ def status() -> None:
     days = load(lambda words: click.echo(f"lcc: {words}", err=True)).log_days
     found = overview.look()
     most = size(REQUEST_LOG_MAX_BYTES * REQUEST_LOG_FILES_MAX)
-    click.echo(f"The request log is {'on' if marker.is_on() else 'off'}.")
+    is_off_here = marker.is_there() and not marker.is_on()
+    here = f" for whatever has {marker.VARIABLE}=off in its environment" if is_off_here else ""
+    click.echo(f"The request log is {'on' if marker.is_on() else 'off'}{here}.")
     click.echo(f"Where:  {marker.folder()}")
     files = count(found.files, "file")
     click.echo(f"Holds:  {count(found.lines, 'line')}, {size(found.bytes)} in {files}")
@@ -100,7 +108,7 @@ def status() -> None:
 @click.option(
     "--session",
     metavar="ID",
-    help="Only those of one session: its id in full, or its hash as a page or an export shows it.",
+    help="Only those of one session: its id, or its hash as a page or an export shows it.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def purge_(*, older_than: float | None, session: str | None, yes: bool) -> None:
@@ -119,8 +127,8 @@ def purge_(*, older_than: float | None, session: str | None, yes: bool) -> None:
     gone = purge.purge_all() if goes is None else purge.purge_where(goes)
     if session is not None and not gone:
         raise RequestLogError(
-            f"no line is of session {session}: name it by its whole id, as `lcc stash ls --json` "
-            "has it, or by its hash, 16 digits, as `lcc log export` has it"
+            f"no line is of session {session}: name it by its id, as `lcc stash ls` has it, or by "
+            "its hash, 16 digits, as `lcc log export` has it; a subagent has an id of its own"
         )
     click.echo(f"{count(gone, 'line')} removed.")
 
@@ -131,9 +139,18 @@ def _which(older_than: float | None, session: str | None) -> Callable[[Head], bo
         before = as_written(datetime.now(UTC) - timedelta(days=older_than))
         return lambda head: head.time < before
     if session is not None:
-        names = (session, *([_hash_of(session)] if request_log.files() else []))
+        names = {session, *map(_hash_of, _ids(session))} if request_log.files() else {session}
         return lambda head: head.session in names
     return None
+
+
+def _ids(session: str) -> Iterator[str]:
+    """Yield what a person may have meant: an id, or the start of one that is known here."""
+    yield session
+    with contextlib.suppress(StashError):
+        yield stash_overview.find(View(), session)[1]
+    with contextlib.suppress(UsageError):
+        yield Path(find_session(session)).stem
 
 
 @log.command(short_help="Write the log as a table, one row a pass.")

@@ -66,7 +66,10 @@ def _parts(review: Review) -> Iterator[RenderableType]:
         yield Text(words.outcomes(review), style="dim")
         yield Text(words.counting(review), style="dim")
     else:
-        yield Text("No pass yet. `lcc log on` has each compaction write one line.", style="dim")
+        yield Text(
+            "No pass yet. While the log is on (`lcc log on`), each compaction writes a line.",
+            style="dim",
+        )
     if told := words.refused(review):
         yield Text(told, style="dim")
     if over := words.passed_over(review):
@@ -111,7 +114,9 @@ def _figure(name: str, figure: str, more: str) -> Text:
 
 def _over_time(review: Review) -> Iterator[Text]:
     length, stretches = words.stretches(review.days)
-    most = max(stretch.tokens_freed for stretch in stretches) or 1
+    most = max(stretch.tokens_freed for stretch in stretches)
+    if most <= 0:
+        return
     levels = (round(stretch.tokens_freed / most * 8) for stretch in stretches)
     drawn = "".join(
         _LEVELS[max(0, level) or bool(stretch.tokens_freed > 0)]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from lcc_sidecar import explain
@@ -51,7 +52,7 @@ def _how(report: explain.Report) -> str:
     if report.is_judged:
         return f"judged by {report.provider_used}"
     if report.elision:
-        return f"mode {report.elision.mode}"
+        return f"mode {report.elision.mode}" if report.elision.enabled else "compaction off"
     if report.rules_mode == "lossy":
         return "lossy, experimental: nothing brings back what went"
     proof = _PROOFS.get(report.recoverability_check or "", "no disk needed")
@@ -65,11 +66,16 @@ def _before_after(report: explain.Report) -> RenderableType:
     return Group(
         Text.assemble("before  ", _bar(1.0, "blue"), f"  {before:>9,} tokens"),
         Text.assemble("after   ", _bar(share, "green"), f"  {after:>9,} tokens"),
-        Text(f"        {freed}"),
-        Text(f"        {plain(report.token_count_method)}", style="dim"),
-        Text(f"        {report.billed}" if report.billed else "", style="dim", end=""),
+        _beneath(freed),
+        _beneath(plain(report.token_count_method), "dim"),
+        *([_beneath(report.billed, "dim")] if report.billed else []),
         "",
     )
+
+
+def _beneath(words: str, style: str = "") -> RenderableType:
+    """Return words that stay beneath the bars, however narrow the terminal is."""
+    return Padding(Text(words, style=style), (0, 0, 0, len("before  ")))
 
 
 def _window(window: Mapping[str, tuple[int, int]]) -> RenderableType:

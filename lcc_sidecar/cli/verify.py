@@ -27,12 +27,12 @@ def verify(original: str, compacted: str, *, rules_mode: str, allow_command_poin
     def violations(mode: str) -> list[str]:
         return VERIFIERS[mode](before, after, allow_command_pointers=allow_command_pointers)
 
-    found = violations(rules_mode)
-    for violation in found:
-        click.echo(f"violation: {violation}")
-    if found:
+    if found := violations(rules_mode):
         if other := next((mode for mode in VERIFIERS if not violations(mode)), None):
-            click.echo(f"It keeps another mode's contract: --rules-mode {other}", err=True)
+            told = f"not {rules_mode}, but it keeps another mode's contract: --rules-mode {other}"
+            click.echo(told, err=True)
+        for violation in found:
+            click.echo(f"violation: {violation}")
         sys.exit(1)
     pairs = zip(before.results(), after.results(), strict=True)
     changed = sum(old.text != new.text for (_, old), (_, new) in pairs)

@@ -25,6 +25,7 @@ _CHUNK_BYTES = 1 << 20
 _SPACE = b" \t\r\n\0"
 _LINE = b'"line":"'
 _OUTPUT = b'"hook_output":'
+_POLL_SECONDS = 0.01
 _AT_ONCE_SECONDS = 0.001  # an alarm in 0 seconds is none
 
 
@@ -76,7 +77,9 @@ def statusline() -> None:
             request = wire.request("statusline", payload)
             reply = expect_ok(exchange(request, deadline, may_start=False))
             # The line stands last in the reply, and holds nothing that JSON escapes.
-            _write(reply.rpartition(_LINE)[2].removesuffix(b'"}') + b"\n")
+            _, found, line = reply.rpartition(_LINE)
+            if found:
+                _write(line.removesuffix(b'"}') + b"\n")
     except Exception as error:  # noqa: BLE001 - as above
         _note("statusline", error)
 
@@ -121,7 +124,7 @@ def read_stdin(max_bytes: int, deadline: float) -> bytes:
     content = bytearray()
     try:
         _alarm_in(max(deadline - time.monotonic(), _AT_ONCE_SECONDS))
-        while chunk := os.read(0, _CHUNK_BYTES):
+        while chunk := _read_on():
             content += chunk
             if len(content) > max_bytes:
                 raise wire.failure(f"stdin holds more than {max_bytes} bytes")
@@ -130,6 +133,14 @@ def read_stdin(max_bytes: int, deadline: float) -> bytes:
     finally:
         _alarm_in(0)
     return bytes(content.strip(_SPACE))
+
+
+def _read_on() -> bytes:
+    while True:
+        try:
+            return os.read(0, _CHUNK_BYTES)
+        except BlockingIOError:  # the host shares its own end with us, and waits for nothing there
+            time.sleep(_POLL_SECONDS)
 
 
 class _TimeUp(Exception):  # noqa: N818 - no error
@@ -143,6 +154,7 @@ def _alarm_in(seconds: float) -> None:
     """
     if os.name != "nt":
         _signal.signal(_signal.SIGALRM, _time_is_up)
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))  # hosts hand theirs down
         _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 

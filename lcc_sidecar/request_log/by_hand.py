@@ -68,8 +68,10 @@ def _append(told: Told, trigger: Trigger, took_s: float) -> None:
     log.append(partial(_entry, told, trigger, took_s))
 
 
-def _entry(told: Told, trigger: Trigger, took_s: float) -> PassEntry:
+def _entry(told: Told, trigger: Trigger, took_s: float) -> PassEntry | None:
     options = told.options or Options()
+    if options.elision and not options.elision.is_on:
+        return None  # nothing was asked for
     reports = [told.done.report] if told.done else []
     source = told.source_id or told.session_id
     document = told.document

@@ -24,9 +24,9 @@ SCHEMA = "lcc-request-1"
 CHANGED = ("replaced", "written")  # outcomes that took something out
 RECALLED = "recalled"
 REFUSED = "refused: "  # before the kind of error that ended what was asked for
-# Outcomes of answers of which it is not known that a summary ran in their place.
-UNSETTLED = ("fell_back: cancelled", "fell_back: not_told")
-LIVE = ("manual", "auto", "plugin")  # triggers for which the client's own summary stands ready
+# Outcomes of passes of which it is not known that a summary ran in their place.
+UNSETTLED = ("fell_back: cancelled", "fell_back: not_told", "fell_back: skipped")
+LIVE = ("manual", "auto")  # triggers for which the client's own summary stands ready
 
 
 class Decisions(Struct, frozen=True, gc=False):
@@ -91,12 +91,12 @@ decoder = Decoder(Line)
 
 def ours(lines: list[Line]) -> list[Line]:
     """Return the lines that have what types alone do not say: a day, and what was recalled."""
-    days = {line.time[:10] for line in lines}  # a few, of many lines
-    no_days = {day for day in days if not _is_day(day)}
-    no_recalls = [line for line in lines if line.recall is None and line.outcome == RECALLED]
-    if not (no_days or no_recalls):
-        return lines
-    return [line for line in lines if line.time[:10] not in no_days and line not in no_recalls]
+    no_days = {day for day in {line.time[:10] for line in lines} if not _is_day(day)}
+    return [
+        line
+        for line in lines
+        if line.time[:10] not in no_days and (line.outcome != RECALLED or line.recall is not None)
+    ]
 
 
 @lru_cache(REVIEW_DAYS_MAX)

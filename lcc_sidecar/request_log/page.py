@@ -59,7 +59,8 @@ def render(review: Review) -> bytes:
 
 _KEY = '<span class="key stays"></span>stayed <span class="key gone"></span>went'
 _EMPTY = """<section class="wide" aria-labelledby="h-empty"><h2 id="h-empty">No pass yet</h2>
-<p>The log holds no pass. <code>lcc log on</code> has each compaction write one line.</p>
+<p>The log holds no pass. While it is on (<code>lcc log on</code>), each compaction writes a line.
+</p>
 </section>"""
 
 

@@ -3,13 +3,14 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from glob import glob
+from typing import BinaryIO
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.limits import REQUEST_LINE_MAX_BYTES
 from lcc_sidecar.request_log import log, salt
-from lcc_sidecar.request_log.files import reading
+from lcc_sidecar.request_log.files import opened, reading
 from lcc_sidecar.request_log.marker import folder
 from lcc_sidecar.request_log.overview import Head, head_of
 
@@ -66,23 +67,37 @@ def count_where(goes: Callable[[Head], bool]) -> int:
     return sum(goes(head_of(line)) for line in log.lines())
 
 
-def expire(before: str) -> None:
+def expire(before: str, now: str) -> None:
     """Remove the lines with which a file begins that are older than a time, as lines have it.
 
     Cheap where there are none: no more than the first line of a file is read then. A line that
     stands behind a newer one, as of a pass whose outcome was told late, goes along with that one.
-    Raise RequestLogError if that cannot be done.
+    One that is dated after `now` stays, and holds nothing up: a clock was wrong, then or now. Raise
+    RequestLogError if that cannot be done.
     """
     with _alone():
         for path in map(str, log.files()):
             with reading(path) as file:
-                first = file.readline(REQUEST_LINE_MAX_BYTES)
-                if head_of(first).time >= before:
-                    continue
-                rest = iter(file.readline, b"")
-                kept = next((line for line in rest if head_of(line).time >= before), b"")
-                data = kept + file.read()
-            _replace(path, data)
+                kept, has_older = _begin(file, before, now)
+                if has_older:
+                    _replace(path, kept + file.read(), file.read)
+
+
+def _begin(file: BinaryIO, before: str, now: str) -> tuple[bytes, bool]:
+    """Read on to the first line that is neither too old nor of a time to come.
+
+    Return what stays up to there, and whether something does not.
+    """
+    kept, has_older = [], False
+    for line in iter(lambda: file.readline(REQUEST_LINE_MAX_BYTES), b""):
+        time = head_of(line).time
+        if time < before:
+            has_older = True
+            continue
+        kept.append(line)
+        if time <= now:
+            break
+    return b"".join(kept), has_older
 
 
 @contextlib.contextmanager
@@ -105,26 +120,36 @@ def _alone() -> Iterator[int | None]:
 
 def _without(path: str, goes: Callable[[Head], bool]) -> int:
     """Take the lines that go out of a file; return how many."""
+
+    def staying(lines: Iterable[bytes]) -> list[bytes]:
+        return [line for line in lines if not goes(head_of(line))]
+
     with reading(path) as file:
-        lines = file.read().splitlines(keepends=True)
-    kept = [line for line in lines if not goes(head_of(line))]
-    if len(kept) < len(lines):
-        _replace(path, b"".join(kept))
+        lines = file.readlines()
+        kept = staying(lines)
+        if len(kept) < len(lines):
+            _replace(path, b"".join(kept), lambda: b"".join(staying(file)))
     return len(lines) - len(kept)
 
 
-def _replace(path: str, data: bytes) -> None:
-    """Put what stays in a file's place; a file of which nothing stays goes."""
-    if not data:
+def _replace(path: str, data: bytes, late: Callable[[], bytes]) -> None:
+    """Put what stays in a file's place; a file of which nothing stays goes.
+
+    Who cannot wait any longer appends without the lock: `late` gives what has come meanwhile.
+    """
+    if data:
+        draft = os.path.join(folder(), f"{secrets.token_hex(8)}.draft")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    else:
         _unlink(path)
-        return
-    draft = os.path.join(folder(), f"{secrets.token_hex(8)}.draft")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
+    if lines := late():
+        with os.fdopen(opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
+            file.write(lines)
 
 
 def _unlink(path: str) -> None:

@@ -60,10 +60,16 @@ def read(part: Range, over: PassedOver) -> Iterator[list[Line]]:
         try:
             found = decoded(decoder.decode_lines, block)
         except NoLineError:
+            found = []
+        if len(found) != _lines_in(block):  # damaged, or objects that keep to no line
             found = list(_one_by_one(block, over))
         lines = ours(found)
         over.foreign += len(found) - len(lines)
         yield lines
+
+
+def _lines_in(block: bytes) -> int:
+    return block.count(b"\n") + (not block.endswith(b"\n"))
 
 
 def _one_by_one(block: bytes, over: PassedOver) -> Iterator[Line]:

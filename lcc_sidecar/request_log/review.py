@@ -89,7 +89,7 @@ class Recalls(Struct, frozen=True):
 class Mode(Struct, frozen=True):
     """The passes of one mode and tier; `went` are those that took something out.
 
-    `tier` is empty where it is the mode's own.
+    What was freed, and of how much, is told of these. `tier` is empty where it is the mode's own.
     """
 
     mode: str
@@ -284,10 +284,10 @@ def _modes(tally: Tally) -> list[Mode]:
     for (_, mode, tier, outcome, _), numbers in tally.groups.items():
         row = rows.setdefault((mode, tier if tier != mode else ""), [0] * 5)
         row[0] += numbers[0]
-        row[3] += numbers[3]
         if outcome in CHANGED:
             row[1] += numbers[0]
             row[2] += numbers[1] - numbers[2]
+            row[3] += numbers[3]
             row[4] += numbers[3] - numbers[4]
     modes = [Mode(mode, tier, *row) for (mode, tier), row in rows.items()]
     return sorted(modes, key=lambda mode: (-mode.passes, mode.mode, mode.tier))

@@ -37,7 +37,9 @@ def collect_now_and_then(
             except StashError as error:
                 log.report("stash gc", error)
             try:
-                expire(as_written(datetime.now(UTC) - timedelta(days=settings.log_days)))
+                now = datetime.now(UTC)
+                oldest = now - timedelta(days=settings.log_days)
+                expire(as_written(oldest), as_written(now))
             except RequestLogError as error:
                 log.report("request log", error)
 

@@ -16,6 +16,7 @@ import msgspec
 from lcc_sidecar.errors import LiveCompactionError, UsageError
 from lcc_sidecar.limits import (
     ENVELOPE_BYTES,
+    FAR_FROM_LIMIT_PERCENT,
     FILE_BEHIND_POLL_SECONDS,
     FILE_BEHIND_SECONDS,
     LEAST_SHARE_PERCENT,
@@ -100,7 +101,8 @@ def answer(
     `session` is the index of the session's file, up to date; a subagent's own file is read here.
     Without `stashing` only what stands elsewhere can go.
     The outcome is `replaced` (with `notes`, `carry` and token counts), `too_little`,
-    `nothing_to_prune` or `fell_back` (with a `reason`); each has a one-line `receipt`.
+    `nothing_to_prune` or `fell_back` (with a `reason`); each has a one-line `receipt`. Where no
+    summary is to run in the place of one that is not worth it, there is a `skip`.
     """
     seen = Seen(time.perf_counter())
     if isinstance(trigger := request.get("trigger"), str):
@@ -143,10 +145,8 @@ def _answer(
         return _fell_back("bad_config", str(error))
     except OSError as error:
         return _fell_back("unreadable_file", f"the session file cannot be read: {error.strerror}")
-    if made.share <= 0:
-        return _too_little("nothing_to_prune", made.share)
-    if made.share < options.least_share:
-        return _too_little("too_little", made.share)
+    if made.share <= 0 or made.share < options.least_share:
+        return _too_little(made.share, stays=_is_to_stay(asked, options))
     if hold and not hold.is_in_place:
         return _fell_back("stash_gone", "the stash was removed while it was written to")
     reply = made.reply(time.perf_counter() - seen.started)
@@ -337,13 +337,27 @@ def _index_for(asked: Asked, session: SessionIndex | None) -> SessionIndex:
     return index
 
 
-def _too_little(outcome: str, share: float) -> Reply:
+def _too_little(share: float, *, stays: bool) -> Reply:
     """Say that it is too little: `receipt` where the summary runs now, `reason` where it does not.
 
-    Which of the two is the mod's to decide: it knows how full the window is.
+    Where it does not, the conversation stays as it is, and there is a `skip`.
     """
     reason = receipts.too_little(share)
-    return {"ok": True, "outcome": outcome, "receipt": receipts.summary(reason), "reason": reason}
+    outcome = "too_little" if share > 0 else "nothing_to_prune"
+    reply = {"ok": True, "outcome": outcome, "receipt": receipts.summary(reason), "reason": reason}
+    return reply | ({"skip": True} if stays else {})
+
+
+def _is_to_stay(asked: Asked, options: LiveOptions) -> bool:
+    """Return whether this person would rather keep the conversation than have it summarised.
+
+    Only if they asked for the compaction, far from the limit. Auto-compaction is never held up: it
+    comes near the limit, where a conversation that is not compacted dies.
+    """
+    tokens, window = (asked.usage.tokens, asked.usage.window) if asked.usage else (None, None)
+    if options.too_little != "skip" or asked.trigger != "manual" or tokens is None or not window:
+        return False
+    return 100 * tokens < FAR_FROM_LIMIT_PERCENT * window
 
 
 def _fell_back(reason: str, message: str) -> Reply:

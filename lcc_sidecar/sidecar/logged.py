@@ -78,6 +78,8 @@ def _entry(seen: Seen, reply: dict[str, Any], took_s: float) -> PassEntry:
     outcome = reply["outcome"]
     if outcome == "fell_back":
         outcome = recording.fell_back(reply["reason"])
+    elif reply.get("skip"):  # no summary ran either
+        outcome = recording.fell_back("skipped")
     before = seen.before or _transcript(seen.rows)
     mode = seen.taken.mode if seen.taken.passes else seen.mode
     made = Circumstances(

@@ -44,14 +44,14 @@ def plan(database: Database, sessions: Sequence[int]) -> Purge:
             others |= keeping
             found.shared += bool(keeping)
             if not keeping:
+                packed_bytes, pointers = db.execute(
+                    "SELECT length(packed), (SELECT count(*) FROM pointers WHERE object = o.n)"
+                    " FROM objects o WHERE n = ?",
+                    (body,),
+                ).fetchone()
                 found.bodies += 1
-                found.packed_bytes += db.execute(
-                    "SELECT length(packed) FROM objects WHERE n = ?", (body,)
-                ).fetchone()[0]
-        found.pointers = sum(
-            db.execute("SELECT count(*) FROM pointers WHERE session = ?", (one,)).fetchone()[0]
-            for one in sessions
-        )
+                found.packed_bytes += packed_bytes
+                found.pointers += pointers
         found.sharing = sorted(_name(db, one) for one in others)
     return found
 

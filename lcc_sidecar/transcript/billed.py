@@ -77,11 +77,28 @@ def billed_in(row: Any) -> int | None:
     return usage.billed if usage else None
 
 
-def billed_tokens(lines: list[bytes]) -> int | None:
-    """Return what the newest response of a session was billed for, if its row says so."""
+def window_tokens(lines: list[bytes]) -> int | None:
+    """Return what a session's window holds: what its newest response was billed for.
+
+    Of a compaction that none has followed yet, it is what the client was told that it left. None if
+    no row says so, and where the newest response is a subagent's.
+    """
     for line in reversed(lines):
-        if b'"assistant"' in line:
-            row = decode_object(line)
-            if isinstance(row, dict) and row.get("type") == "assistant":
-                return None if row.get("isSidechain") else billed_in(row)
+        if b'"assistant"' not in line and b'"compact_boundary"' not in line:
+            continue
+        row = decode_object(line)
+        if not isinstance(row, dict):
+            continue
+        if row.get("subtype") == "compact_boundary":
+            return _left(row.get("compactMetadata"))
+        if row.get("type") == "assistant":
+            if row.get("isSidechain"):
+                return None
+            if billed := billed_in(row):
+                return billed
     return None
+
+
+def _left(metadata: Any) -> int | None:
+    told = metadata.get("postTokens") if isinstance(metadata, dict) else None
+    return sane_tokens(told) if type(told) is int else None

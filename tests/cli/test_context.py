@@ -111,11 +111,13 @@ def test_a_tier_is_shown_with_its_passes_and_reset(session):
 
 
 def test_a_session_that_nobody_has_seen_has_no_tier(session):
-    assert "no stash is there yet" in lcc("tier", session.stem, check=2).stderr
+    assert "no session 11111111-" in lcc("tier", session.stem, check=2).stderr
+    assert "no stash is there yet" in lcc("tier", f"/gone/{session.name}", check=2).stderr
+    assert lcc("tier", str(session)).stdout.startswith(f"{session.stem}: recoverable: ")
     with closing(Database()) as database, database.writing() as db:
         records.open_session(db, "another")
         records.open_session(db, f"{session.stem[:10]}-like-it")
-    assert "`lcc stash ls` shows those" in lcc("tier", session.stem, check=2).stderr
+    assert "`lcc stash ls` shows those" in lcc("tier", "/gone/nobody.jsonl", check=2).stderr
     assert "11111111-2-like-it: recoverable: " in lcc("tier", session.stem[:8]).stdout
 
 
@@ -123,6 +125,23 @@ def test_a_pass_that_took_nothing_out_is_not_in_the_journal():
     passed("s1", Pass("auto", "stashed", "stashed", 10, 10, 0))
     with closing(Database()) as database, database.reading() as db:
         assert journal.passes_of(db, "s1") == []
+
+
+@pytest.mark.parametrize(
+    ("left", "told"), [(52_000, "52k tokens"), ("52", "about "), (-1, "about ")]
+)
+def test_right_after_a_compaction_the_window_holds_what_that_left(tmp_path, left, told):
+    made = Session()
+    made.says("go on")
+    for billed in (79_000, 0):  # the client writes 0 into the rows that a compaction rebuilt
+        made.replies({"type": "text", "text": "done"})
+        made.rows[-1]["message"]["usage"] = {"input_tokens": billed}
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b"}
+    made.rows.insert(2, boundary | {"compactMetadata": {"postTokens": left}})
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(made.data())
+
+    assert told in lcc("context", str(path)).stdout.splitlines()[0]
 
 
 def test_what_compactions_saved_is_told_in_one_line(tmp_path):

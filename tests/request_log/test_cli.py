@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from lcc_sidecar.cli.main import lcc
-from lcc_sidecar.errors import RequestLogError, SettingsError
-from lcc_sidecar.request_log import export, log, marker, purge, salt
+from lcc_sidecar.errors import SettingsError
+from lcc_sidecar.request_log import export, log, marker
 from lcc_sidecar.request_log.entry import Stages
 from lcc_sidecar.request_log.recording import recall_entry
 from tests.request_log.test_log import HASH, entry
@@ -83,112 +82,6 @@ def test_off_says_that_it_is_off_even_where_the_log_cannot_be_read(logged, folde
     assert not marker.is_on()
 
 
-def test_purge_removes_every_line_and_the_salt(logged):
-    append()
-    before = salt.hashed("session", "x")
-
-    assert run("purge", text="n\n").endswith("Nothing was removed.\n")
-    assert len(logged()) == 1
-    assert run("purge", text="y\n").endswith("1 line removed.\n")
-    assert {path.name for path in Path(marker.folder()).iterdir()} <= {"on", "lock"}
-    assert salt.hashed("session", "x") != before
-
-
-def test_purge_by_age_keeps_the_rest_byte_for_byte(logged):
-    append(time=at(days=40))
-    append(time=at(days=2))
-    kept = list(log.lines())[1]
-
-    assert run("purge", "--older-than", 30, "--yes") == "1 line removed.\n"
-    assert list(log.lines()) == [kept]
-    assert stat.S_IMODE(log.newest().stat().st_mode) == 0o600
-
-
-def test_what_is_older_than_its_days_goes_from_the_beginning_of_each_file(logged, monkeypatch):
-    monkeypatch.setattr(log, "REQUEST_LOG_MAX_BYTES", 1300)  # two lines a file
-    for days in (40, 39, 38, 2, 1, 37):
-        append(time=at(days=days), messages=days)
-    before = {path.name: path.stat() for path in log.files()}
-    assert len(before) == 3
-    purge.expire(at(days=30))
-
-    assert [line["messages"] for line in logged()] == [2, 1, 37]
-    assert [path.name for path in log.files()] == ["log.1.jsonl", "log.jsonl"]
-    purge.expire(at(days=38))
-    assert [line["messages"] for line in logged()] == [2, 1, 37]
-
-
-def test_where_nothing_is_too_old_no_file_is_written_anew(logged):
-    append(time=at(days=2))
-    before = log.newest().stat()
-    purge.expire(at(days=30))
-
-    assert log.newest().stat() == before
-
-
-def test_a_line_that_is_damaged_stays_where_lines_stay_and_goes_where_they_go(logged, folder):
-    append(time=at(days=40))
-    with log.newest().open("ab") as file:
-        file.write(b"{damaged\n")
-    append(time=at(days=2))
-    with log.newest().open("ab") as file:
-        file.write(b"{also damaged\n")
-    kept = log.newest().read_bytes().split(b"\n", 2)[2]
-    purge.expire(at(days=30))
-
-    assert log.newest().read_bytes() == kept
-    purge.expire(at(days=1))
-    assert log.files() == []
-
-
-def test_without_a_log_nothing_is_made(folder):
-    purge.expire(at(days=30))
-
-    assert not folder.exists()
-
-
-def test_purge_by_session_knows_it_by_its_id(logged):
-    append(session=salt.hashed("session", "the-session"))
-    append()
-
-    assert run("purge", "--session", "the-session", "--yes") == "1 line removed.\n"
-    assert [line["session"] for line in logged()] == [HASH]
-
-
-def test_purge_by_session_takes_the_hash_that_a_page_and_an_export_show(logged):
-    append(session=salt.hashed("session", "the-session"))
-    append()
-    [shown] = {row["session"] for row in csv.DictReader(io.StringIO(run("export")))} - {HASH}
-
-    assert run("purge", "--session", shown, "--yes") == "1 line removed.\n"
-    assert [line["session"] for line in logged()] == [HASH]
-
-
-def test_purge_of_a_session_that_has_no_line_says_how_to_name_one(logged):
-    append()
-    done = CliRunner().invoke(lcc, ["log", "purge", "--session", "95047199", "--yes"])
-
-    assert isinstance(done.exception, RequestLogError)
-    assert "no line is of session 95047199: name it by its whole id" in str(done.exception)
-    assert len(logged()) == 1
-
-
-def test_purge_says_how_many_lines_go_before_it_asks(logged):
-    append(time=at(days=40))
-    append(time=at(days=2))
-
-    assert "Lines of the request log, 1, go for good?" in run("purge", "--older-than", 30, text="n")
-    assert "All lines of the request log, 2, go for good?" in run("purge", text="n\n")
-
-
-def test_where_nobody_can_answer_a_purge_names_yes(logged):
-    append()
-    done = CliRunner().invoke(lcc, ["log", "purge"], input="")
-
-    assert "--yes removes without asking" in str(done.exception)
-    assert len(logged()) == 1
-
-
 def test_settings_that_cannot_be_used_are_told_before_anything_else(logged, monkeypatch):
     monkeypatch.setenv("LCC_SIDECAR_LOG_DAYS", "ten")
     done = CliRunner().invoke(lcc, ["log", "status"])
@@ -226,20 +119,6 @@ def test_an_export_goes_back_as_far_as_it_is_told(logged):
     ]
     told = csv.DictReader(io.StringIO(run("export", "--since", 7)))
     assert [row["messages"] for row in told] == ["2", "0"]
-
-
-def test_purge_takes_rotated_files_too(logged, monkeypatch):
-    monkeypatch.setattr(log, "REQUEST_LOG_MAX_BYTES", 1000)
-    for _ in range(5):
-        append()
-    assert len(log.files()) > 1
-
-    assert run("purge", "--yes") == "5 lines removed.\n"
-    assert log.files() == []
-
-
-def test_a_purge_of_nothing_is_no_failure():
-    assert run("purge", "--yes") == "0 lines removed.\n"
 
 
 def test_export_writes_one_row_a_pass_with_its_recalls(logged):
@@ -343,6 +222,12 @@ def test_a_log_of_another_user_is_not_read(logged):
     Path(marker.folder()).chmod(0o755)
 
     assert "Holds:  0 lines" in run("status")
+
+
+def test_where_the_environment_keeps_out_of_the_log_its_name_is_told(logged, monkeypatch):
+    monkeypatch.setenv(marker.VARIABLE, "off")
+
+    assert run("status").startswith("The request log is off for whatever has LCC_REQUEST_LOG=off ")
 
 
 def test_review_is_a_verb_of_the_group():

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import subprocess
 import sys
@@ -55,8 +56,20 @@ def test_a_line_that_cannot_be_decoded_costs_only_itself(isolated_home, bad):
     assert overview.head_of(bad) == overview.Head()
     assert purge.purge_where(lambda head: head.session == line()["session"]) == 2
     assert overview.look().lines == 1
-    purge.expire(as_written(NOW))
+    purge.expire(as_written(NOW), as_written(NOW))
     assert overview.look().lines == 0
+
+
+@pytest.mark.parametrize("neighbour", [line(), b"{"])
+def test_what_keeps_to_no_line_is_none_whatever_stands_beside_it(isolated_home, neighbour):
+    two = json.dumps(line()).encode() * 2
+    many = json.dumps(line(), indent=1).encode()
+    folder = write(Path(marker.folder()), [line(), two, many, neighbour])
+    found = review(str(folder), now=NOW)
+
+    is_line = isinstance(neighbour, dict)
+    assert found.lines == 1 + is_line
+    assert found.damaged + found.foreign == 1 + len(many.split(b"\n")) + (not is_line)
 
 
 @pytest.mark.parametrize("bad", FOREIGN.values(), ids=FOREIGN)

@@ -20,7 +20,7 @@ PURGES: dict[str, Callable[[], object]] = {
     "purge": purge.purge_all,
     "purge by age": lambda: purge.purge_where(lambda head: head.time < "2027"),
     "purge by session": lambda: purge.purge_where(lambda head: head.session == HASH),
-    "expire": lambda: purge.expire("2027"),
+    "expire": lambda: purge.expire("2027", "2029"),
 }
 READERS: dict[str, Callable[[], object]] = {
     "status": overview.look,

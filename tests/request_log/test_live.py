@@ -111,6 +111,27 @@ def test_a_pass_that_would_free_too_little_says_so_and_freed_nothing(talk, logge
     assert line["chars_before"] == line["chars_after"] > 0
 
 
+@pytest.mark.parametrize(
+    ("usage", "trigger", "outcome"),
+    [
+        ({"tokens": 90_000, "window": 200_000}, "manual", "fell_back: skipped"),
+        ({"tokens": 120_000, "window": 200_000}, "manual", "too_little"),
+        ({"tokens": 90_000, "window": 200_000}, "auto", "too_little"),
+        ({"tokens": 90_000}, "manual", "too_little"),
+        (None, "manual", "too_little"),
+    ],
+)
+def test_where_the_conversation_rather_stays_no_summary_is_said_to_run(
+    talk, logged, usage, trigger, outcome
+):
+    options = {"least_share": 100, "too_little": "skip", "escalate": "off"}
+    reply = talk.compact(options=options, usage=usage, trigger=trigger)
+
+    [line] = logged()
+    assert (reply["outcome"], line["outcome"]) == ("too_little", outcome)
+    assert reply.get("skip", False) is (outcome == "fell_back: skipped")
+
+
 def test_nothing_to_prune_and_every_way_to_fall_back_is_a_line(tmp_path, logged):
     talk = Conversation(tmp_path)
     talk.says("go")

@@ -87,6 +87,12 @@ def test_who_pressed_escape_had_no_summary_and_avoided_none(log):
     assert "100 % of summaries  1 of 1 live compaction; 2 more came to nothing" in run()
 
 
+def test_where_nothing_was_freed_no_height_is_drawn(log):
+    log([line(outcome="too_little", chars_after=1000, tokens_after=320)])
+
+    assert "over time" not in run()
+
+
 def test_what_was_refused_is_told_apart_from_passes(log):
     refusal = line(outcome="refused: UsageError", ms={"total": 0.0})
     log([line(), refusal])

@@ -50,7 +50,7 @@ def test_a_line_that_is_made_while_all_are_purged_does_not_bring_the_old_name_ba
 
 def test_what_is_only_too_old_takes_no_waiting_line_along(talk, stashing, logged):
     talk.compact(stashing, fate=None)
-    purge.expire("2020-01-01T00:00:00.000Z")
+    purge.expire("2020-01-01T00:00:00.000Z", "2020-04-01T00:00:00.000Z")
     stashing.answers.settle("s1", "stands")
 
     assert [line["outcome"] for line in logged()] == ["replaced"]

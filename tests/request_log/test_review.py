@@ -253,6 +253,27 @@ def test_however_many_kinds_of_passes_there_are_the_headline_is_whole(isolated_h
     assert found.summaries.unsettled == 400
 
 
+def test_the_share_of_a_mode_is_of_the_passes_that_took_something_out(isolated_home, now):
+    entries = [line(), line(outcome="too_little", chars_after=1000, tokens_after=320)]
+    [mode] = review(str(write(isolated_home / "r", entries)), now=now).modes
+
+    assert (mode.passes, mode.went, mode.chars_before, mode.chars_freed) == (2, 1, 1000, 600)
+
+
+def test_in_the_place_of_what_the_plugin_does_ahead_of_time_no_summary_would_have_run(
+    isolated_home, now
+):
+    entries = [
+        line(trigger=trigger, outcome=outcome)
+        for trigger in ("manual", "auto", "plugin", "cli")
+        for outcome in ("replaced", "too_little", "fell_back: skipped")
+    ]
+    found = review(str(write(isolated_home / "r", entries)), now=now)
+
+    assert (found.summaries.avoided, found.summaries.ran, found.summaries.unsettled) == (2, 2, 2)
+    assert found.summaries.why == {"too_little": 2}
+
+
 def test_the_range_of_a_file_that_went_away_is_empty(isolated_home):
     gone = Range(str(isolated_home / "gone"), 0, 10)
 

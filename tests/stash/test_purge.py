@@ -90,8 +90,13 @@ def test_what_another_session_holds_too_stays_for_it_and_is_told(database: Datab
     hold(database, "a", ["shared", "own"])
     hold(database, "b", ["shared"])
     point(database, None, ["shared"])
+    with database.writing() as db:  # to "shared", "own"
+        db.execute(
+            "INSERT INTO pointers SELECT s.n, o.n, 0 FROM sessions s, objects o"
+            " WHERE s.session_id = 'a'"
+        )
     planned = purged(database, "a")
-    assert (planned.bodies, planned.shared) == (1, 1)
+    assert (planned.bodies, planned.shared, planned.pointers) == (1, 1, 1)
     assert planned.sharing == ["b", "files compacted by hand"]
     assert is_there(database, "shared")
     assert states(database, "a") == ["collected", "collected"]
