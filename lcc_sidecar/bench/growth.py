@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from lcc_sidecar.bench.peer import PACKAGE, Peer, peer_command, text_payload
-from lcc_sidecar.bench.sessions import pass_options
+from lcc_sidecar.bench.sessions import pass_options, with_report
 from lcc_sidecar.bench.synthetic import make_session
 from lcc_sidecar.bench.tables import table
-from lcc_sidecar.compaction import compact
 from lcc_sidecar.errors import LccError
 from lcc_sidecar.limits import PEER_ANSWER_SECONDS, PEER_SLOW_SECONDS
 from lcc_sidecar.sidecar.index import SessionIndex
@@ -92,7 +91,7 @@ def _ours(path: Path, workspace: str, rounds: int) -> dict[str, Any]:
     command += ["-o", str(path.with_suffix(".out"))]
     work: dict[str, Callable[[], Any]] = {
         "decode": lambda: _decode(path),
-        "compact": lambda: compact(transcript, options),
+        "compact": lambda: with_report(transcript, options, None),
         "live": lambda: answer(request, index),
         "cold": lambda: _run(command),
     }

@@ -91,7 +91,7 @@ def _how(run: Run) -> str:
         f"`{run.command}`: {len(read):,} session{'' if len(read) == 1 else 's'}, "
         f"{megabytes:.1f} MB, {run.jobs} at a time. Each "
         f"pass ran {REPEATS} times, each time with a stash of its own, and the median is told. "
-        "Times are of the pass alone, reading and writing not included."
+        "Times are of the pass and its report, reading and writing not included."
     )
     unread = [
         f"\nNot read: {tables.cell(s.name)} ({tables.cell(s.error)})."
