@@ -35,7 +35,7 @@ REPEATS = 3  # of each pass; the median is told, because the machine does other 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One mode over one session. Characters before and after; milliseconds of the pass and its report."""
+    """One mode over one session. Characters before and after; milliseconds, with the report."""
 
     mode: str
     calls: int
