@@ -145,10 +145,14 @@ def write(
     return folder
 
 
-def write_many(folder: Path, count: int) -> Path:
-    """Write `count` lines: 5,000 different ones over and over."""
+def write_many(folder: Path, count: int, *, recalls: bool = False) -> Path:
+    """Write `count` lines: 5,000 different ones over and over; of recalls, the shortest there are.
+
+    A log at its cap holds some 155,000 of the usual ones, and fewer than a million recalls.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    texts = [json.dumps(entry, separators=(",", ":")) + "\n" for entry in lines(5000)]
+    entries = map(recall, range(5000)) if recalls else lines(5000)
+    texts = [json.dumps(entry, separators=(",", ":")) + "\n" for entry in entries]
     with open(folder / "log.jsonl", "w") as file:
         file.writelines("".join(texts[: count - start]) for start in range(0, count, 5000))
     return folder
