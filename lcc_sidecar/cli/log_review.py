@@ -128,7 +128,7 @@ def _over_time(review: Review) -> Iterator[Text]:
 
 def _kept(review: Review) -> RenderableType:
     table = FigureTable("What keeps the most", bar(), figure("results"), figure("characters"))
-    rows = [reason for reason in review.kept if reason.chars][:REVIEW_SHOWN_MAX]
+    rows = [reason for reason in review.decisions["keep"] if reason.chars][:REVIEW_SHOWN_MAX]
     most = max((reason.chars for reason in rows), default=0)
     for reason in rows:
         drawn = _bar(reason.chars, most, "yellow")

@@ -12,8 +12,8 @@ from lcc_sidecar.limits import LOG_WORD_MAX_CHARS
 from lcc_sidecar.policy.decision import Kind
 from lcc_sidecar.stash.journal import Tier
 
-Schema = Literal["lcc-request-1"]
-SCHEMA: Final[Schema] = "lcc-request-1"
+Schema = Literal["lcc-request-2"]
+SCHEMA: Final[Schema] = "lcc-request-2"
 # Its own tools are no secret: that it has them stands in its documentation. All other names are.
 Tool = Literal[
     "Agent", "AskUserQuestion", "Bash", "BashOutput", "CronCreate", "CronDelete", "CronList",
@@ -74,8 +74,9 @@ class PassEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     `session`: salted hash of the session's id; one and the same for all that have none.
     `messages` and `calls` leave out what a fork has copied from another session (FR-056).
-    `decisions`: calls by kind and reason, as decided; `kept_chars`: of the results kept, by reason.
-    `tools`: characters of results before and after. `billed_before`: tokens of the last request.
+    `decisions`: calls by kind and reason, as decided, and the characters of their results that are
+    kept, or that go. `tools`: characters of results before and after. `billed_before`: tokens of
+    the last request.
     Sizes after are those before unless the outcome is `replaced` or `written`.
     """
 
@@ -90,8 +91,7 @@ class PassEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     proofs: Proofs = "none"
     messages: Count = 0
     calls: Count = 0
-    decisions: dict[Kind, dict[Reason, Count]] = {}
-    kept_chars: dict[Reason, Count] = {}
+    decisions: dict[Kind, dict[Reason, tuple[Count, Count]]] = {}
     tools: dict[Tool | Literal["mcp", "other"], tuple[Count, Count]] = {}
     chars_before: Count = 0
     chars_after: Count = 0

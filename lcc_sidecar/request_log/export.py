@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any, Final
 
 from lcc_sidecar.errors import UsageError
@@ -100,14 +101,15 @@ def _inert(value: Any) -> Any:
 
 def _row(line: Line) -> dict[str, Any]:
     outcome, _, reason = line.outcome.partition(": ")
-    kept = max(line.kept_chars.items(), key=lambda item: item[1], default=(None, None))
+    kept = ((reason, chars) for reason, (_, chars) in line.decisions.keep.items())
+    most_kept = max(kept, key=itemgetter(1), default=(None, None))
     values: dict[str, Any] = {
         **{name: None if (known := getattr(line, name)) == "" else known for name in _AS_THEY_ARE},
         "outcome": outcome,
         "reason": reason or None,
-        **{kind: sum(getattr(line.decisions, kind).values()) for kind in KINDS},
-        "most_kept_reason": kept[0],
-        "most_kept_chars": kept[1],
+        **{kind: sum(n for n, _ in getattr(line.decisions, kind).values()) for kind in KINDS},
+        "most_kept_reason": most_kept[0],
+        "most_kept_chars": most_kept[1],
         "results_chars_before": sum(before for before, _ in line.tools.values()),
         "results_chars_after": sum(after for _, after in line.tools.values()),
         **{f"ms_{stage}": getattr(line.ms, stage, None) for stage in STAGES},

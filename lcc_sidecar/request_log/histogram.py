@@ -5,25 +5,26 @@ reads once, in several processes, needs. A percentile is off by half a step, 2.5
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable
 
-from lcc_sidecar.limits import LATENCY_LEAST_MS, LATENCY_STEP
+from lcc_sidecar.limits import LATENCY_LEAST_MS, LATENCY_STEP, MS_MAX
 
 Histogram = dict[int, int]  # how many times fell into which step
-PER_LOG = 1 / math.log(LATENCY_STEP)
-SHIFT = math.log(LATENCY_LEAST_MS) * PER_LOG
-
-
-def step_of(milliseconds: float) -> int:
-    """Return the step of a time in milliseconds: 0 for all that is below the least one told."""
-    if milliseconds <= LATENCY_LEAST_MS:
-        return 0
-    return math.ceil(math.log(milliseconds) * PER_LOG - SHIFT)
 
 
 def upper(step: int) -> float:
     """Return the largest time of a step, in milliseconds."""
     return LATENCY_LEAST_MS * LATENCY_STEP**step
+
+
+_STEPS = math.ceil(math.log(MS_MAX / LATENCY_LEAST_MS, LATENCY_STEP))
+_UPPERS = [upper(step) for step in range(_STEPS)]
+
+
+def step_of(milliseconds: float) -> int:
+    """Return the step of a time in milliseconds: 0 for all that is below the least one told."""
+    return bisect_left(_UPPERS, milliseconds)
 
 
 def percentile(histogram: Histogram, share: float) -> float:

@@ -16,11 +16,12 @@ from msgspec.json import Decoder
 from lcc_sidecar.limits import COUNT_MAX, MS_MAX, REVIEW_DAYS_MAX, REVIEW_NAME_MAX_CHARS
 
 Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
+Pair = tuple[Count, Count]
 Name = Annotated[str, Meta(max_length=REVIEW_NAME_MAX_CHARS)]
 Milliseconds = Annotated[float, Meta(ge=0, le=MS_MAX)]
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-SCHEMA = "lcc-request-1"
+SCHEMA = "lcc-request-2"
 CHANGED = ("replaced", "written")  # outcomes that took something out
 RECALLED = "recalled"
 REFUSED = "refused: "  # before the kind of error that ended what was asked for
@@ -30,13 +31,13 @@ LIVE = ("manual", "auto")  # triggers for which the client's own summary stands 
 
 
 class Decisions(Struct, frozen=True, gc=False):
-    """How many results of one pass met which end, by reason."""
+    """Which end the results of one pass met, by reason: how many, and characters kept or gone."""
 
-    keep: dict[str, Count] = {}
-    replace: dict[str, Count] = {}
-    dedupe: dict[str, Count] = {}
-    trim: dict[str, Count] = {}
-    drop: dict[str, Count] = {}
+    keep: dict[str, Pair] = {}
+    replace: dict[str, Pair] = {}
+    dedupe: dict[str, Pair] = {}
+    trim: dict[str, Pair] = {}
+    drop: dict[str, Pair] = {}
 
 
 class Stages(Struct, frozen=True, gc=False):
@@ -61,7 +62,7 @@ class Recall(Struct, frozen=True, gc=False):
 class Line(Struct, frozen=True, gc=False):
     """One line: a pass, or a recall of what a pass removed. Sizes in characters and tokens."""
 
-    schema: Literal["lcc-request-1"]
+    schema: Literal["lcc-request-2"]
     time: Name
     outcome: Name
     session: Name = ""
@@ -75,8 +76,7 @@ class Line(Struct, frozen=True, gc=False):
     calls: Count = 0
     token_count_method: Name = ""
     decisions: Decisions = Decisions()
-    kept_chars: dict[str, Count] = {}
-    tools: dict[str, tuple[Count, Count]] = {}
+    tools: dict[str, Pair] = {}
     chars_before: Count = 0
     chars_after: Count = 0
     tokens_before: Count = 0

@@ -171,13 +171,13 @@ def _tools(review: Review) -> str:
 
 
 def _kept(review: Review) -> str:
-    shown = [reason for reason in review.kept if reason.chars][:REVIEW_SHOWN_MAX]
+    shown = [reason for reason in review.decisions["keep"] if reason.chars][:REVIEW_SHOWN_MAX]
     bars = [Bar(kept_for(reason.reason)[:48], reason.chars) for reason in shown]
     told = ", ".join(f"{bar.label} {short(bar.value)}" for bar in bars) or "nothing was kept"
     drawn = charts.ranked("kept", f"Bar chart of characters kept by reason: {told}.", bars, _NARROW)
     rows = [
         (kept_for(reason.reason), f"{reason.results:,}", f"{reason.chars:,}")
-        for reason in review.kept
+        for reason in review.decisions["keep"]
     ]
     table = _table("By reason", ("reason", "results", "characters"), rows)
     says = "Characters of results that stayed, summed over passes."
@@ -229,18 +229,25 @@ def _summaries(review: Review) -> str:
 
 
 def _decided(review: Review) -> str:
-    rows = [
-        (words.went_by(reason), kind, f"{count:,}")
-        for kind, counts in review.decisions.items()
+    gone = [
+        (reason, kind)
+        for kind, reasons in review.decisions.items()
         if kind != "keep"
-        for reason, count in counts.items()
+        for reason in reasons
     ]
-    rows.sort(key=lambda row: -int(row[2].replace(",", "")))
-    kept = sum(review.decisions["keep"].values())
+    rows = [
+        (words.went_by(reason.reason), kind, f"{reason.results:,}", f"{reason.chars:,}")
+        for reason, kind in sorted(gone, key=lambda row: -row[0].chars)
+    ]
+    kept = sum(reason.results for reason in review.decisions["keep"])
     about = (
         f"{counted(review.recalls.removed, 'result')} went, {kept:,} stayed, summed over passes."
     )
-    table = _table("What went", ("how", "kind", "results"), rows, is_open=True) if rows else ""
+    table = (
+        _table("What went", ("how", "kind", "results", "characters"), rows, is_open=True)
+        if rows
+        else ""
+    )
     return _card("decided", "What was decided", about, table)
 
 

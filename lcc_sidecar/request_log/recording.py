@@ -5,7 +5,7 @@ becomes `other`.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -93,7 +93,6 @@ def pass_entry(
         messages=made.own[0],
         calls=made.own[1],
         decisions=_decisions(rows),
-        kept_chars=_kept_chars(rows),
         tools=_tools(rows, is_done=is_done),
         chars_before=made.sizes.chars[0],
         chars_after=made.sizes.chars[after],
@@ -173,18 +172,15 @@ def _versions(
         yield rows[0], decided, rows[-1]
 
 
-def _decisions(rows: Sequence[tuple[Mapping[str, Any], ...]]) -> dict[Any, dict[str, int]]:
-    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for _, decided, _ in rows:
-        found[decided["decision"]][_reason(decided)] += 1
-    return {kind: dict(counts) for kind, counts in found.items()}
-
-
-def _kept_chars(rows: Sequence[tuple[Mapping[str, Any], ...]]) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for _, decided, last in rows:
-        if decided["decision"] == "keep":
-            found[_reason(decided)] += last["result_chars_after"]
+def _decisions(
+    rows: Sequence[tuple[Mapping[str, Any], ...]],
+) -> dict[Any, dict[str, tuple[int, int]]]:
+    found: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for first, decided, last in rows:
+        kind, reason, left = decided["decision"], _reason(decided), last["result_chars_after"]
+        results, chars = found[kind].get(reason, (0, 0))
+        moved = left if kind == "keep" else max(0, first["result_chars"] - left)
+        found[kind][reason] = results + 1, chars + moved
     return dict(found)
 
 

@@ -23,7 +23,7 @@ from lcc_sidecar.request_log.files import log_files
 from lcc_sidecar.request_log.histogram import Histogram
 from lcc_sidecar.request_log.line import CHANGED, LIVE, UNSETTLED
 from lcc_sidecar.request_log.reading import Range, ranges, read
-from lcc_sidecar.request_log.tally import GONE, OTHER, STAGES, Tally
+from lcc_sidecar.request_log.tally import GONE, OTHER, STAGES, Numbers, Tally
 
 SESSIONS_TOLD = 8
 
@@ -60,7 +60,7 @@ class Latency(Struct, frozen=True):
 
 
 class Reason(Struct, frozen=True):
-    """What was kept for one reason, over all passes: results, and their characters."""
+    """What met one end for one reason, over all passes: results, and characters kept or gone."""
 
     reason: str
     results: int
@@ -140,8 +140,7 @@ class Review(Struct, frozen=True):
     latency_steps: dict[int, int]
     stages: dict[str, float]
     triggers: dict[str, int]
-    kept: list[Reason]
-    decisions: dict[str, dict[str, int]]
+    decisions: dict[str, list[Reason]]
     tools: list[Tool]
     recalls: Recalls
     modes: list[Mode]
@@ -220,8 +219,7 @@ def _told(tally: Tally) -> Review:
         latency_steps=dict(sorted(steps.items())),
         stages={name: round(ms, 3) for name, ms in zip(STAGES, tally.stages, strict=True)},
         triggers=_counted((key[0], row[0]) for key, row in groups.items()),
-        kept=_kept(tally),
-        decisions={kind: _ranked(counts) for kind, counts in tally.decisions.items()},
+        decisions={kind: _reasons(rows) for kind, rows in tally.decisions.items()},
         tools=sorted(
             (Tool(name, row[0], row[1]) for name, row in tally.tools.items()),
             key=lambda tool: (-tool.chars_before, tool.tool),
@@ -259,12 +257,8 @@ def _latency(times: Histogram, slowest: float) -> Latency:
     return Latency(sum(times.values()), p50, p90, p99)
 
 
-def _kept(tally: Tally) -> list[Reason]:
-    results = tally.decisions["keep"]
-    reasons = [
-        Reason(reason, results.get(reason, 0), tally.kept.get(reason, 0))
-        for reason in sorted({*results, *tally.kept})
-    ]
+def _reasons(rows: dict[str, Numbers]) -> list[Reason]:
+    reasons = [Reason(name, row[0], row[1]) for name, row in rows.items()]
     return sorted(reasons, key=lambda reason: (-reason.chars, -reason.results, reason.reason))
 
 
@@ -272,7 +266,7 @@ def _recalls(tally: Tally) -> Recalls:
     return Recalls(
         calls=sum(tally.recalls.values()),
         results=len(tally.recalled),
-        removed=sum(sum(tally.decisions[kind].values()) for kind in GONE),
+        removed=sum(row[0] for kind in GONE for row in tally.decisions[kind].values()),
         is_at_least=tally.recalled_more,
         by=_counted((by, count) for (_, by), count in tally.recalls.items()),
         way=_counted((way, count) for (way, _), count in tally.recalls.items()),

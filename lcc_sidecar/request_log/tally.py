@@ -3,22 +3,19 @@
 Several tallies of parts of a log add up to one of the whole.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from operator import attrgetter
 from typing import TypeVar
 
 from lcc_sidecar.limits import (
-    LATENCY_LEAST_MS,
     REVIEW_DAYS_MAX,
     REVIEW_NAMES_MAX,
     REVIEW_RECALLED_MAX,
     REVIEW_SESSIONS_MAX,
 )
-from lcc_sidecar.request_log.histogram import PER_LOG, SHIFT, Histogram
+from lcc_sidecar.request_log.histogram import Histogram, step_of
 from lcc_sidecar.request_log.line import (
     CHANGED,
     LIVE,
@@ -27,6 +24,7 @@ from lcc_sidecar.request_log.line import (
     UNSETTLED,
     Decisions,
     Line,
+    Pair,
     Stages,
 )
 from lcc_sidecar.request_log.reading import PassedOver
@@ -64,11 +62,10 @@ class Tally:
     latency: dict[str, Histogram] = field(default_factory=lambda: defaultdict(dict))
     slowest: float = 0.0
     stages: list[float] = field(default_factory=lambda: [0.0] * len(STAGES))
-    decisions: dict[str, dict[str, int]] = field(
+    decisions: dict[str, dict[str, Numbers]] = field(
         default_factory=lambda: {kind: {} for kind in KINDS}
     )
-    kept: dict[str, int] = field(default_factory=dict)
-    tools: dict[str, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
+    tools: dict[str, Numbers] = field(default_factory=dict)
     sessions: dict[str, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
     recalled: set[str] = field(default_factory=set)
     recalled_more: bool = False
@@ -94,16 +91,10 @@ class Tally:
         self._add_sizes(passes)
         self._add_times(passes)
         went = [line.decisions for line in passes if line.outcome in CHANGED]
-        _add_counts(self.kept, (line.kept_chars for line in passes))
-        _add_counts(self.decisions["keep"], (line.decisions.keep for line in passes))
+        _add_pairs(self.decisions["keep"], [line.decisions.keep for line in passes])
         for kind in GONE:  # of a pass that changed nothing, what it decided was not done
-            _add_counts(self.decisions[kind], filter(None, map(attrgetter(kind), went)))
-        tools = self.tools
-        for line in passes:
-            for tool, (before, after) in line.tools.items():
-                sizes = tools[tool]
-                sizes[0] += before
-                sizes[1] += after
+            _add_pairs(self.decisions[kind], filter(None, map(attrgetter(kind), went)))
+        _add_pairs(self.tools, [line.tools for line in passes])
         self._bound()
 
     def _add_others(self, lines: list[Line]) -> None:
@@ -136,12 +127,10 @@ class Tally:
             group[4] += chars_after
 
     def _add_times(self, passes: list[Line]) -> None:
-        latency, log, ceil = self.latency, math.log, math.ceil
+        latency = self.latency
         timed = [(line.ms, line.mode) for line in passes if line.ms]
         for stages, mode in timed:
-            # histogram.step_of, written out: it is asked a million times
-            ms, steps = stages.total, latency[mode]
-            step = 0 if ms <= LATENCY_LEAST_MS else ceil(log(ms) * PER_LOG - SHIFT)
+            step, steps = step_of(stages.total), latency[mode]
             steps[step] = steps.get(step, 0) + 1
         times = [stages for stages, _ in timed]
         for place, stage in enumerate(STAGES):
@@ -164,22 +153,18 @@ class Tally:
         _merge_rows(self.groups, other.groups)
         _merge_rows(self.tools, other.tools)
         _merge_rows(self.sessions, other.sessions)
-        _merge_counts(self.kept, other.kept)
         _merge_counts(self.recalls, other.recalls)
         for kind in KINDS:
-            _merge_counts(self.decisions[kind], other.decisions[kind])
+            _merge_rows(self.decisions[kind], other.decisions[kind])
         for mode, histogram in other.latency.items():
             _merge_counts(self.latency[mode], histogram)
         self._bound()
 
     def _bound(self) -> None:
         """Fold what is smallest into "other" where a table has grown beyond its limit."""
-        for counts in (self.kept, *self.decisions.values()):
-            _fold_counts(counts)
-        for rows, limit in ((self.tools, REVIEW_NAMES_MAX), (self.sessions, REVIEW_SESSIONS_MAX)):
-            if len(rows) > limit:
-                ranked = sorted(rows, key=partial(_size, rows))
-                _fold_rows(rows, limit, lambda _: OTHER, ranked)
+        _fold_smallest(self.sessions, REVIEW_SESSIONS_MAX)
+        for rows in (self.tools, *self.decisions.values()):
+            _fold_smallest(rows, REVIEW_NAMES_MAX)
         if len(self.groups) > REVIEW_NAMES_MAX:
             groups = sorted(self.groups, key=lambda group: (-self.groups[group][0], group))
             _fold_rows(self.groups, REVIEW_NAMES_MAX, _folded, groups)
@@ -198,22 +183,25 @@ class Tally:
             self.recalled_more = True
 
 
-def _add_counts(table: dict[str, int], many: Iterable[dict[str, int]]) -> None:
-    for counts in many:
-        for name, count in counts.items():
-            if name in table:
-                table[name] += count
-            else:
-                table[name] = count
-
-
-def _size(rows: dict[str, Numbers], name: str) -> tuple[int, str]:
-    return -max(rows[name]), name
+def _add_pairs(table: dict[str, Numbers], many: Iterable[dict[str, Pair]]) -> None:
+    for pairs in many:
+        for name, (first, second) in pairs.items():
+            try:  # half the time of a defaultdict's
+                row = table[name]
+            except KeyError:
+                row = table[name] = [0, 0]
+            row[0] += first
+            row[1] += second
 
 
 def _merge_rows(ours: dict[K, Numbers], theirs: dict[K, Numbers]) -> None:
     for key, numbers in theirs.items():
-        ours[key] = [a + b for a, b in zip(ours[key], numbers, strict=True)]
+        _add_row(ours, key, numbers)
+
+
+def _add_row(rows: dict[K, Numbers], key: K, numbers: Numbers) -> None:
+    row = rows.get(key)
+    rows[key] = [a + b for a, b in zip(row, numbers, strict=True)] if row else numbers
 
 
 def _merge_counts(ours: dict[K, int], theirs: dict[K, int]) -> None:
@@ -221,12 +209,10 @@ def _merge_counts(ours: dict[K, int], theirs: dict[K, int]) -> None:
         ours[key] = ours.get(key, 0) + count
 
 
-def _fold_counts(counts: dict[str, int]) -> None:
-    if len(counts) > REVIEW_NAMES_MAX:
-        ranked = sorted(counts, key=lambda name: (-counts[name], name))
-        for name in ranked[REVIEW_NAMES_MAX - 1 :]:
-            count = counts.pop(name)
-            counts[OTHER] = counts.get(OTHER, 0) + count
+def _fold_smallest(rows: dict[str, Numbers], limit: int) -> None:
+    if len(rows) > limit:
+        ranked = sorted(rows, key=lambda name: (-max(rows[name]), name))
+        _fold_rows(rows, limit, lambda _: OTHER, ranked)
 
 
 def _folded(group: Group) -> Group:
@@ -239,5 +225,4 @@ def _folded(group: Group) -> Group:
 def _fold_rows(rows: dict[K, Numbers], limit: int, into: Callable[[K], K], ranked: list[K]) -> None:
     """Add each row behind the first of `ranked` to the row that `into` names for it."""
     for key in ranked[limit - 1 :]:
-        numbers, rest = rows.pop(key), into(key)
-        rows[rest] = [a + b for a, b in zip(rows[rest], numbers, strict=True)]
+        _add_row(rows, into(key), rows.pop(key))

@@ -96,7 +96,7 @@ def passed_over(review: Review) -> str:
         f"{counted(count, 'line')} {why}"
         for count, why in (
             (review.damaged, "damaged"),
-            (review.foreign, "in a form that is not the log's"),
+            (review.foreign, "in a form that is not this version's"),
             (review.future, "dated in the future"),
         )
         if count

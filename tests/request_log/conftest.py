@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from lcc_sidecar.request_log import log, marker
-from tests.request_log.loglines import line, recall, write
+from tests.request_log.loglines import kept, line, recall, write
 
 Read = Callable[[], list[dict[str, Any]]]
 
 HOSTILE = [
     line(),
-    line(kept_chars={"</title><script>alert(1)</script>": 9_000, "a\x1b[31m\x07red\u202e": 8_000}),
-    line(kept_chars={"$\\frac{1}{0}$ --> <!-- ]]>": 7_000}, mode='"><img src=x onerror=alert(1)>'),
+    kept({"</title><script>alert(1)</script>": 9_000, "a\x1b[31m\x07red\u202e": 8_000}),
+    kept({"$\\frac{1}{0}$ --> <!-- ]]>": 7_000}, mode='"><img src=x onerror=alert(1)>'),
     line(tools={"<b>&amp;": [10**15, 0]}, tier="\x00", outcome="fell_back: <i>\u2028x"),
     line(trigger="auto", outcome="<svg/onload=alert(1)>", session="<b>", token_count_method="<u>"),
-    line(decisions={"replace": {'url(#x) id="#010101': 5}}),
-    line(kept_chars={"\u6f22\u5b57" * 20: 6_000}),
+    line(decisions={"replace": {'url(#x) id="#010101': [5, 5]}}),
+    kept({"\u6f22\u5b57" * 20: 6_000}),
     line(ms={"total": 1e9}, chars_before=10**15, tokens_before=10**15),
     line(ms={"total": 0.0}, chars_before=0, chars_after=10**15, tokens_after=10**15),
     line(time="1970-01-01T00:00:00.000Z"),
@@ -32,10 +32,12 @@ HOSTILE = [
     line(chars_before=10**400),
     line(chars_before=-1),
     line(ms={"total": -1.0}),
-    line(schema="lcc-request-2"),
-    line(kept_chars=[]),
+    line(schema="lcc-request-3"),
+    line(decisions={"keep": []}),
+    line(decisions={"keep": {"one": 1}}),
+    line(decisions={"keep": {"three": [1, 2, 3]}}),
     recall(1),
-    b'{"schema": "lcc-request-1", "time"',
+    b'{"schema": "lcc-request-2", "time"',
     b"\xff\xfe\x00",
     b"null",
     b"[" * 50_000,

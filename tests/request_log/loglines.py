@@ -22,7 +22,7 @@ TIERS = ["recoverable", "recoverable", "stashed", "aggressive"]
 def line(**changed: Any) -> dict[str, Any]:
     """Return a plain pass: 1,000 characters before, 400 after, of one kept reason and one tool."""
     entry = {
-        "schema": "lcc-request-1",
+        "schema": "lcc-request-2",
         "time": "2026-11-30T21:55:48.123Z",
         "session": "00c0ffee00c0ffee",
         "trigger": "auto",
@@ -33,8 +33,10 @@ def line(**changed: Any) -> dict[str, Any]:
         "proofs": "disk",
         "messages": 30,
         "calls": 12,
-        "decisions": {"keep": {"pinned_recent": 2}, "replace": {"replace_disk_verified": 3}},
-        "kept_chars": {"pinned_recent": 250},
+        "decisions": {
+            "keep": {"pinned_recent": [2, 250]},
+            "replace": {"replace_disk_verified": [3, 600]},
+        },
         "tools": {"Read": [900, 300]},
         "chars_before": 1000,
         "chars_after": 400,
@@ -56,9 +58,14 @@ def line(**changed: Any) -> dict[str, Any]:
     return entry | changed
 
 
+def kept(chars: dict[str, int], **changed: Any) -> dict[str, Any]:
+    """Return a plain pass that kept one result for each reason, of so many characters."""
+    return line(decisions={"keep": {why: [1, size] for why, size in chars.items()}}, **changed)
+
+
 def recall(number: int, **changed: Any) -> dict[str, Any]:
     return {
-        "schema": "lcc-request-1",
+        "schema": "lcc-request-2",
         "time": "2026-11-30T21:58:00.000Z",
         "session": "00c0ffee00c0ffee",
         "outcome": "recalled",
@@ -98,19 +105,21 @@ def _pass(chance: random.Random, common: dict[str, str]) -> dict[str, Any]:
     }
     before, after = (sum(sizes[at] for sizes in tools.values()) + 90_000 for at in (0, 1))
     total = round(chance.lognormvariate(2.6, 0.6), 3)
-    decisions = {"keep": {reason: chance.randrange(1, 40) for reason in reasons}}
+    keep = {
+        reason: [chance.randrange(1, 40), chance.randrange(90_000) // (place + 1)]
+        for place, reason in enumerate(reasons)
+    }
+    decisions = {"keep": keep}
     if chance.random() < 0.4:
-        decisions["replace"] = {"stashed": chance.randrange(1, 40)}
+        decisions["replace"] = {"stashed": [chance.randrange(1, 40), chance.randrange(90_000)]}
     if chance.random() < 0.7:
-        decisions["dedupe"] = {"identical_output_kept_later": chance.randrange(1, 5)}
+        count = chance.randrange(1, 5)
+        decisions["dedupe"] = {"identical_output_kept_later": [count, chance.randrange(9_000)]}
     return line(
         **common,
         trigger=chance.choice(["auto", "auto", "manual", "cli"]),
         tier=chance.choice(TIERS),
         decisions=decisions,
-        kept_chars={
-            reason: chance.randrange(90_000) // (place + 1) for place, reason in enumerate(reasons)
-        },
         tools=tools,
         chars_before=before,
         chars_after=after,

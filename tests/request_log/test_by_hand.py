@@ -160,7 +160,7 @@ def test_a_pass_that_its_verifier_refuses_fell_back(session, tmp_path, logged, m
 
     [line] = logged()
     assert line["outcome"] == "fell_back: not_verified"
-    assert line["decisions"]["keep"]["lossless_verification_failed"] == 1
+    assert line["decisions"]["keep"]["lossless_verification_failed"][0] == 1
     assert line["chars_before"] == line["chars_after"]
 
 

@@ -124,8 +124,10 @@ def test_an_export_goes_back_as_far_as_it_is_told(logged):
 def test_export_writes_one_row_a_pass_with_its_recalls(logged):
     append(outcome="fell_back: file_behind")
     append(
-        decisions={"keep": {"pinned_recent": 2, "not_text": 1}, "replace": {"stashed": 4}},
-        kept_chars={"pinned_recent": 10, "not_text": 90},
+        decisions={
+            "keep": {"pinned_recent": (2, 10), "not_text": (1, 90)},
+            "replace": {"stashed": (4, 80)},
+        },
         tools={"Bash": (100, 20), "mcp": (50, 50)},
         chars_before=1000, chars_after=920, tokens_before=323, tokens_after=297,
     )  # fmt: skip

@@ -22,7 +22,7 @@ NOW = datetime(2026, 12, 1, tzinfo=UTC)
 UNREADABLE = {
     "too deep": b'{"x": ' + b"[" * 20_000,
     "too deep, and closed": b'{"x": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
-    "no UTF-8": b'{"schema": "lcc-request-1", "time": "\xff\xfe", "outcome": "x"}',
+    "no UTF-8": b'{"schema": "lcc-request-2", "time": "\xff\xfe", "outcome": "x"}',
     "no JSON": b"{",
     "no object": b"[]",
     "no text": b'{"time": 5, "session": []}',
@@ -126,7 +126,7 @@ def test_no_field_of_a_csv_begins_a_formula(isolated_home, start):
         **dict.fromkeys(named, text),
         token_count_method=text,
         outcome=f"{text}: {text}",
-        kept_chars={text: 5},
+        decisions={"keep": {text: [1, 5]}},
     )
     write(Path(marker.folder()), [forged, line()])
     written = export.as_csv(table()[0]).decode()

@@ -86,12 +86,13 @@ def test_a_compaction_is_one_line_that_agrees_with_its_reply(talk, stashing, log
     assert (line["tier"], line["proofs"], line["client"]) == ("recoverable", "disk", "2.1.332")
     assert line["tokens_before"] == reply["tokens_before"]
     assert line["tokens_after"] == reply["tokens_after"]
-    assert line["decisions"]["replace"] == {"replace_disk_verified": 1}
+    [(reason, (results, gone))] = line["decisions"]["replace"].items()
+    assert (reason, results) == ("replace_disk_verified", 1)
     assert line["tools"]["Bash"][0] == line["tools"]["Bash"][1] == len(lines(400, "compiled"))
     assert line["billed_before"] == 90_007
     assert line["calls"] == 2
     freed = line["chars_before"] - line["chars_after"]
-    assert freed == line["tools"]["Read"][0] - line["tools"]["Read"][1] > 10_000
+    assert freed == gone == line["tools"]["Read"][0] - line["tools"]["Read"][1] > 10_000
     assert sum(took for stage, took in line["ms"].items() if stage != "total") < line["ms"]["total"]
 
 
@@ -100,7 +101,9 @@ def test_the_aggressive_tier_is_one_line_with_both_of_its_steps(talk, stashing, 
 
     [line] = logged()
     assert (line["tier"], line["mode"]) == ("aggressive", "aggressive")
-    assert line["decisions"]["replace"] == {"replace_disk_verified": 1, "elided": 1}
+    [(disk, on_disk), (elided, short)] = line["decisions"]["replace"].items()
+    assert (disk, elided, on_disk[0], short[0]) == ("replace_disk_verified", "elided", 1, 1)
+    assert on_disk[1] + short[1] == line["chars_before"] - line["chars_after"]
 
 
 def test_a_pass_that_would_free_too_little_says_so_and_freed_nothing(talk, logged):
@@ -234,7 +237,7 @@ def test_an_answer_that_came_to_nothing_freed_nothing(talk, stashing, logged, fa
     assert line["chars_before"] == line["chars_after"] > 0
     assert line["tokens_before"] == line["tokens_after"] > 0
     assert line["tools"]["Read"][0] == line["tools"]["Read"][1] > 0
-    assert line["decisions"]["replace"] == {"replace_disk_verified": 1}
+    assert line["decisions"]["replace"]["replace_disk_verified"][0] == 1
 
 
 def test_the_next_compaction_tells_by_its_rows_whether_the_answer_before_stood(

@@ -252,9 +252,9 @@ def test_a_value_of_another_type_costs_the_line_and_tells_nothing(logged):
         {"session": HASH + "\n"},
         {"client": "2.1.332 /home/kim"},
         {"token_count_method": "heuristic: no vocabulary of my-model"},
-        {"decisions": {"keep": {"superseded_by_later_call:toolu_01": 1}}},
-        {"decisions": {"kept": {"pinned_recent": 1}}},
-        {"kept_chars": {"/etc/passwd": 3}},
+        {"decisions": {"keep": {"superseded_by_later_call:toolu_01": (1, 1)}}},
+        {"decisions": {"kept": {"pinned_recent": (1, 1)}}},
+        {"decisions": {"keep": {"/etc/passwd": (1, 3)}}},
         {"tools": {"mcp__acme__deploy": (1, 1)}},
         {"outcome": "refused: no such file /x"},
         {"trigger": "someone"},
@@ -269,11 +269,10 @@ def test_what_is_no_count_and_no_word_of_ours_is_no_entry(fields):
 
 def test_the_longest_line_there_can_be_is_within_the_bound(logged):
     many = 10**12
-    reasons = dict.fromkeys(_REASONS, many)
+    reasons = dict.fromkeys(_REASONS, (many, many))
     line = encoded(
         entry(
             decisions={"keep": reasons, "replace": reasons},
-            kept_chars=reasons,
             tools=dict.fromkeys([*TOOLS, "mcp", "other"], (many, many)),
         )
     )
@@ -295,7 +294,7 @@ def test_a_recall_is_a_short_line(logged):
 
     assert logged() == [
         {
-            "schema": "lcc-request-1",
+            "schema": "lcc-request-2",
             "time": "2026-01-02T00:00:00.000Z",
             "session": HASH,
             "outcome": "recalled",

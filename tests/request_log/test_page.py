@@ -105,7 +105,7 @@ def test_each_chart_says_its_numbers_and_has_a_table(isolated_home, now):
     assert len(outline.all("details")) == len(outline.all("table")) >= 9
     words = "".join(outline.words)
     assert f"{found.tools[0].chars_before:,}" in words
-    assert f"{found.kept[0].chars:,}" in words
+    assert f"{found.decisions['keep'][0].chars:,}" in words
 
 
 def test_the_colours_of_charts_come_from_the_page_alone(isolated_home, now):

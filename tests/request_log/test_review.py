@@ -42,8 +42,8 @@ def test_a_review_sums_up_what_passes_freed_and_what_they_kept(isolated_home, no
     ]
     assert (found.summaries.avoided, found.summaries.ran) == (1, 2)
     assert found.summaries.why == {"fell_back: not_carried": 1, "too_little": 1}
-    assert found.kept == [Reason("pinned_recent", 8, 1000)]
-    assert found.decisions["replace"] == {"replace_disk_verified": 6}
+    assert found.decisions["keep"] == [Reason("pinned_recent", 8, 1000)]
+    assert found.decisions["replace"] == [Reason("replace_disk_verified", 6, 1200)]
     assert found.tools == [Tool("Read", 2700, 1500)]
     assert (found.recalls.calls, found.recalls.results, found.recalls.removed) == (3, 2, 6)
     assert found.recalls.by == {"id": 2, "query": 1}
@@ -62,7 +62,8 @@ def test_what_was_refused_is_no_pass_and_moves_no_figure(isolated_home, now):
     entries = [line(), line(outcome="too_little"), recall(1)]
     asked = line(
         time="2026-11-02T00:00:00.000Z", session="5" * 16, mode="lossless", tier=None,
-        ms={"total": 0.1, "decide": 0.1}, kept_chars={"odd": 5}, tools={"Bash": [7, 7]},
+        ms={"total": 0.1, "decide": 0.1}, tools={"Bash": [7, 7]},
+        decisions={"keep": {"odd": [1, 5]}},
     )  # fmt: skip
     refusals = [asked | {"outcome": f"refused: {kind}"} for kind in ("UsageError", "LccError")]
     without = review(str(write(isolated_home / "a", entries)), now=now)
@@ -104,15 +105,15 @@ def test_hostile_lines_cost_only_themselves(hostile, now):
     assert found.lines == 11
     assert found.future == 1
     assert found.damaged == 2
-    assert found.foreign == 10
+    assert found.foreign == 12
     assert found.slowest == 1e9
-    assert max(len(reason.reason) for reason in found.kept) <= 64
+    assert max(len(reason.reason) for reason in found.decisions["keep"]) <= 64
 
 
 def test_no_log_is_an_empty_review(isolated_home, now):
     found = review(str(isolated_home / "none"), now=now)
 
-    assert (found.lines, found.passes, found.days, found.kept) == (0, 0, [], [])
+    assert (found.lines, found.passes, found.days, found.decisions["keep"]) == (0, 0, [], [])
 
 
 def test_since_leaves_out_what_is_older(isolated_home, now):
@@ -221,7 +222,7 @@ def test_a_tally_of_endless_names_stays_small(isolated_home, monkeypatch, now):
     monkeypatch.setattr(tally, "REVIEW_RECALLED_MAX", 20)
     entries = [
         line(
-            kept_chars={f"reason{number}": number},
+            decisions={"keep": {f"reason{number}": [1, number]}},
             tools={f"tool{number}": [number, 0]},
             mode=f"mode{number}",
             session=f"{number:016x}",
@@ -231,9 +232,15 @@ def test_a_tally_of_endless_names_stays_small(isolated_home, monkeypatch, now):
     ] + [recall(number, recall={"id": str(number), "by": str(number)}) for number in range(300)]
     found = review(str(write(isolated_home / "r", entries)), now=now)
 
-    for table in (found.kept, found.tools, found.days, found.latency_by_mode, found.modes):
+    for table in (
+        found.decisions["keep"],
+        found.tools,
+        found.days,
+        found.latency_by_mode,
+        found.modes,
+    ):
         assert len(table) <= 21
-    assert sum(reason.chars for reason in found.kept) == sum(range(300))
+    assert sum(reason.chars for reason in found.decisions["keep"]) == sum(range(300))
     assert sum(tool.chars_before for tool in found.tools) == sum(range(300))
     assert sum(day.passes for day in found.days) == found.passes == 300
     assert found.recalls.is_at_least
