@@ -236,7 +236,7 @@ def _decided(review: Review) -> str:
         for reason in reasons
     ]
     rows = [
-        (words.went_by(reason.reason), kind, f"{reason.results:,}", f"{reason.chars:,}")
+        (f"{kind}: {words.went_by(reason.reason)}", f"{reason.results:,}", short(reason.chars))
         for reason, kind in sorted(gone, key=lambda row: -row[0].chars)
     ]
     kept = sum(reason.results for reason in review.decisions["keep"])
@@ -244,9 +244,7 @@ def _decided(review: Review) -> str:
         f"{counted(review.recalls.removed, 'result')} went, {kept:,} stayed, summed over passes."
     )
     table = (
-        _table("What went", ("how", "kind", "results", "characters"), rows, is_open=True)
-        if rows
-        else ""
+        _table("What went", ("how", "results", "characters"), rows, is_open=True) if rows else ""
     )
     return _card("decided", "What was decided", about, table)
 
