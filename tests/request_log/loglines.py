@@ -157,7 +157,7 @@ def write(
 def write_many(folder: Path, count: int, *, recalls: bool = False) -> Path:
     """Write `count` lines: 5,000 different ones over and over; of recalls, the shortest there are.
 
-    A log at its cap holds some 155,000 of the usual ones, and fewer than a million recalls.
+    A log at its cap holds some 170,000 of the usual ones, and fewer than a million recalls.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     entries = map(recall, range(5000)) if recalls else lines(5000)

@@ -62,7 +62,7 @@ def test_ten_times_the_lines_take_no_more_memory(isolated_home, monkeypatch):
 @pytest.mark.soak
 @pytest.mark.skipif(not FULL, reason="LCC_SOAK_FULL=1 writes a gigabyte and reviews it")
 @pytest.mark.parametrize(
-    ("count", "recalls"), [(155_000, False), (1_000_000, True), (1_000_000, False)]
+    ("count", "recalls"), [(170_000, False), (1_000_000, True), (1_000_000, False)]
 )
 def test_so_many_lines_take_five_seconds_and_300_megabytes(
     isolated_home, monkeypatch, count, recalls
