@@ -194,7 +194,7 @@ def _told(tally: Tally) -> Review:
     steps = histogram.added(tally.latency.values())
     sessions = {name: row for name, row in tally.sessions.items() if name != OTHER}
     return Review(
-        schema="lcc-review-1",
+        schema="lcc-review-2",
         lines=tally.lines,
         damaged=tally.over.damaged,
         foreign=tally.over.foreign,

@@ -48,8 +48,9 @@ class Tally:
     """Sums over the lines of a log.
 
     `days`: passes, tokens freed, characters freed, recalls. `groups`: passes, tokens before and
-    after, characters before and after. `sessions`: passes, tokens freed. `tools`: characters before
-    and after. What was `refused` is no pass: it counts there alone.
+    after, characters before and after. `sessions`: passes, tokens freed. `decisions`: results, and
+    characters kept or gone. `tools`: characters before and after. What was `refused` is no pass: it
+    counts there alone.
     """
 
     over: PassedOver = field(default_factory=PassedOver)

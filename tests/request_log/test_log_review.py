@@ -133,7 +133,7 @@ def test_json_has_every_figure(log):
     log([line(), line(outcome="too_little")])
     found = json.loads(run("--json"))
 
-    assert found["schema"] == "lcc-review-1"
+    assert found["schema"] == "lcc-review-2"
     assert found["tokens_freed"] == 190
     assert found["summaries"] == {
         "avoided": 1, "ran": 1, "unsettled": 0, "why": {"too_little": 1}
