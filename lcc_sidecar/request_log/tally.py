@@ -64,9 +64,9 @@ class Tally:
     slowest: float = 0.0
     stages: list[float] = field(default_factory=lambda: [0.0] * len(STAGES))
     decisions: dict[str, dict[str, Numbers]] = field(
-        default_factory=lambda: {kind: {} for kind in KINDS}
+        default_factory=lambda: {kind: defaultdict(_zeros) for kind in KINDS}
     )
-    tools: dict[str, Numbers] = field(default_factory=dict)
+    tools: dict[str, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
     sessions: dict[str, Numbers] = field(default_factory=lambda: defaultdict(_zeros))
     recalled: set[str] = field(default_factory=set)
     recalled_more: bool = False
@@ -187,22 +187,14 @@ class Tally:
 def _add_pairs(table: dict[str, Numbers], many: Iterable[dict[str, Pair]]) -> None:
     for pairs in many:
         for name, (first, second) in pairs.items():
-            try:  # half the time of a defaultdict's
-                row = table[name]
-            except KeyError:
-                row = table[name] = [0, 0]
+            row = table[name]
             row[0] += first
             row[1] += second
 
 
 def _merge_rows(ours: dict[K, Numbers], theirs: dict[K, Numbers]) -> None:
     for key, numbers in theirs.items():
-        _add_row(ours, key, numbers)
-
-
-def _add_row(rows: dict[K, Numbers], key: K, numbers: Numbers) -> None:
-    row = rows.get(key)
-    rows[key] = [a + b for a, b in zip(row, numbers, strict=True)] if row else numbers
+        ours[key] = [a + b for a, b in zip(ours[key], numbers, strict=True)]
 
 
 def _merge_counts(ours: dict[K, int], theirs: dict[K, int]) -> None:
@@ -226,4 +218,5 @@ def _folded(group: Group) -> Group:
 def _fold_rows(rows: dict[K, Numbers], limit: int, into: Callable[[K], K], ranked: list[K]) -> None:
     """Add each row behind the first of `ranked` to the row that `into` names for it."""
     for key in ranked[limit - 1 :]:
-        _add_row(rows, into(key), rows.pop(key))
+        numbers, rest = rows.pop(key), into(key)
+        rows[rest] = [a + b for a, b in zip(rows[rest], numbers, strict=True)]
