@@ -95,7 +95,8 @@ def ours(lines: list[Line]) -> list[Line]:
     return [
         line
         for line in lines
-        if line.time[:10] not in no_days and (line.outcome != RECALLED or line.recall is not None)
+        if (line.outcome != RECALLED or line.recall is not None)
+        and not (no_days and line.time[:10] in no_days)
     ]
 
 

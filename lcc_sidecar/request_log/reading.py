@@ -7,6 +7,7 @@ range in which it begins. The cuts depend on the files' sizes alone.
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.limits import REVIEW_CHUNK_BYTES, REVIEW_LINE_MAX_BYTES, REVIEW_RANGE_BYTES
@@ -58,22 +59,20 @@ def read(part: Range, over: PassedOver) -> Iterator[list[Line]]:
     """
     for block in _blocks(part, over):
         try:
-            found = decoded(decoder.decode_lines, block)
+            found = decoded(_all, block)
         except NoLineError:
-            found = []
-        if len(found) != _lines_in(block):  # damaged, or objects that keep to no line
             found = list(_one_by_one(block, over))
         lines = ours(found)
         over.foreign += len(found) - len(lines)
         yield lines
 
 
-def _lines_in(block: bytes) -> int:
-    return block.count(b"\n") + (not block.endswith(b"\n"))
+def _all(block: bytes) -> list[Line]:
+    return list(map(decoder.decode, BytesIO(block)))
 
 
 def _one_by_one(block: bytes, over: PassedOver) -> Iterator[Line]:
-    for line in block.split(b"\n"):
+    for line in BytesIO(block):
         if not line.strip():
             continue
         try:

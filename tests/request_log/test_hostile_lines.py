@@ -72,6 +72,14 @@ def test_what_keeps_to_no_line_is_none_whatever_stands_beside_it(isolated_home, 
     assert found.damaged + found.foreign == 1 + len(many.split(b"\n")) + (not is_line)
 
 
+def test_two_on_one_line_do_not_make_up_for_one_on_two(isolated_home):
+    text = json.dumps(line()).encode()
+    folder = write(Path(marker.folder()), [text + text, text.replace(b",", b",\n", 1), line()])
+    found = review(str(folder), now=NOW)
+
+    assert (found.lines, found.damaged + found.foreign) == (1, 3)
+
+
 @pytest.mark.parametrize("bad", FOREIGN.values(), ids=FOREIGN)
 def test_a_line_that_is_not_as_ours_are_is_none_for_review_and_export_alike(isolated_home, bad):
     folder = write(Path(marker.folder()), [line(), bad, line()])
