@@ -14,7 +14,7 @@ from lcc_sidecar.errors import InstallError
 # hooks.json comes last: it names the others.
 _PARTS = (
     *("lcc_sidecar/__init__.py", "lcc_sidecar/limits.py", "lcc_sidecar/errors.py"),
-    *("lcc_sidecar/paths.py", "lcc_sidecar/near/*.py"),
+    *("lcc_sidecar/paths.py", "lcc_sidecar/near/*.py", "lcc_sidecar/near/*.sh"),
     *("hooks/*.py", "hooks/*.mjs", ".claude-plugin/*.json", "hooks/hooks.json"),
 )
 _REPOSITORY_PYTHON = "python3"

@@ -157,7 +157,7 @@ def _remove_written() -> None:
     state = Path(state_dir())
     for path in (*state.glob("*.log"), *state.glob("*.log.1")):
         path.unlink(missing_ok=True)
-    for name in ("compactions", _REQUESTS):
+    for name in ("compactions", "statusline", _REQUESTS):
         shutil.rmtree(state / name, ignore_errors=True)
     _remove_empty(state)
 

@@ -205,7 +205,7 @@ AFTER_COMMAND_CHARS = 200  # a longer command line is left to the tool
 COLLECT_FIRST_SECONDS = 60.0  # a start is for whoever waits for it
 COLLECT_EVERY_SECONDS = 6 * 3600.0  # it is due by days and by gigabytes
 
-STATUSLINE_CELLS = 10  # of the bar; a line has 80 columns and other things in it
+STATUSLINE_KEPT_SECONDS = 7 * 86_400.0  # a session that goes on after that is asked for anew
 
 # --- tiers of a live compaction ---
 FULL_PERCENT = 60  # of the window after a pass; fuller, and the next compaction would come soon

@@ -32,6 +32,11 @@ def state_dir() -> str:
     return _user_dir("state", "XDG_STATE_HOME", "~/.local/state")
 
 
+def statusline_dir() -> str:
+    """Return the folder of what status lines show, a file a session."""
+    return os.path.join(state_dir(), "statusline")
+
+
 def install_record() -> str:
     """Return the path of the file in which the installer leaves its interpreter and version."""
     return os.path.join(data_dir(), "install.json")

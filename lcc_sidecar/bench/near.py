@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import lcc_sidecar
+from lcc_sidecar import near
 from lcc_sidecar.bench.synthetic import make_session
 from lcc_sidecar.bench.tables import table
 from lcc_sidecar.errors import LccError
@@ -27,6 +28,11 @@ _CALLS = 200
 _WARM_SECONDS = 20.0
 _POLL_SECONDS = 0.1
 _BARE = [sys.executable, "-I", "-S"]  # as the hooks are started
+_STOP = (  # what the hook's own file does
+    f"import os, sys; sys.path.insert(0, {str(Path(lcc_sidecar.__file__).parent.parent)!r}); "
+    "from lcc_sidecar.near.client import nudge; nudge('Stop'); os._exit(0)"
+)
+_LINE = "statusline.sh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +51,35 @@ def measure_near() -> Near:
         _sidecar(folder) as environment,
     ):
         payload = _payload(folder)
-        programs = {"empty": "", "stop": _calling('nudge("Stop")')}
-        programs["statusline"] = _calling("statusline()")
-        _run(programs["stop"], payload, environment)
-        _wait_until_warm(programs["statusline"], payload, environment)
-        times: dict[str, list[float]] = {name: [] for name in programs}
+        lines = os.path.join(folder, "home", "state", "statusline")
+        commands = {
+            "empty": [*_BARE, "-c", ""],
+            "stop": [*_BARE, "-c", _STOP],
+            "statusline": ["sh", os.path.join(os.path.dirname(near.__file__), _LINE), lines],
+        }
+        _wait_until_warm(commands, payload, environment)
+        times: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(_ROUNDS):
-            for name, program in programs.items():
+            for name, command in commands.items():
                 began = time.perf_counter()
-                _run(program, payload, environment)
+                _run(command, payload, environment)
                 times[name].append(1000 * (time.perf_counter() - began))
         return Near(**{name: statistics.median(taken) for name, taken in times.items()})
 
 
-def near_table(near: Near) -> str:
+def near_table(found: Near) -> str:
     """Return the times, and how many times as long as an empty program's each is."""
     rows = [
-        ("an empty program", f"{near.empty:.1f}", ""),
-        ("the Stop hook", f"{near.stop:.1f}", f"{near.stop / near.empty:.2f}"),
-        ("the status line", f"{near.statusline:.1f}", f"{near.statusline / near.empty:.2f}"),
+        ("an empty program", f"{found.empty:.1f}", ""),
+        ("the Stop hook", f"{found.stop:.1f}", f"{found.stop / found.empty:.2f}"),
+        ("the status line", f"{found.statusline:.1f}", f"{found.statusline / found.empty:.2f}"),
     ]
     words = (
-        f"Whole processes of the same interpreter, started as the hooks are; medians of {_ROUNDS}, "
-        "in turns, by the clock, with the sidecar up."
+        "Whole processes, started as Claude Code starts them: an empty program and the hook of the "
+        f"same interpreter, the line of a shell; medians of {_ROUNDS}, in turns, by the clock, "
+        "with the sidecar up."
     )
     return f"## What a hook costs\n\n{words}\n\n{table(('process', 'ms', 'x empty'), rows)}"
-
-
-def _calling(call: str) -> str:
-    """Return a program that does what the hook's own file does."""
-    root = str(Path(lcc_sidecar.__file__).parent.parent)
-    name = call.partition("(")[0]
-    return (
-        f"import os, sys; sys.path.insert(0, {root!r}); "
-        f"from lcc_sidecar.near.client import {name}; {call}; os._exit(0)"
-    )
 
 
 @contextmanager
@@ -107,18 +107,21 @@ def _payload(folder: str) -> bytes:
     return json.dumps(said).encode()
 
 
-def _wait_until_warm(program: str, payload: bytes, environment: Mapping[str, str]) -> None:
+def _wait_until_warm(
+    commands: Mapping[str, list[str]], payload: bytes, environment: Mapping[str, str]
+) -> None:
     """Wait until the line tells what could go: the sidecar knows the session by then."""
     deadline = time.monotonic() + _WARM_SECONDS
-    while b"could go" not in _run(program, payload, environment):
+    while b"could go" not in _run(commands["statusline"], payload, environment):
+        _run(commands["stop"], payload, environment)
         if time.monotonic() > deadline:
             raise LccError("no sidecar came up to measure hooks with; see `lcc doctor`")
         time.sleep(_POLL_SECONDS)
 
 
-def _run(program: str, payload: bytes, environment: Mapping[str, str]) -> bytes:
+def _run(command: list[str], payload: bytes, environment: Mapping[str, str]) -> bytes:
     done = subprocess.run(
-        [*_BARE, "-c", program],
+        command,
         input=payload,
         capture_output=True,
         check=False,

@@ -2,13 +2,17 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import click
 
-from lcc_sidecar.near.client import statusline as print_line
-from lcc_sidecar.paths import data_dir
+from lcc_sidecar import near
+from lcc_sidecar.errors import LccError
+from lcc_sidecar.paths import data_dir, statusline_dir
 from lcc_sidecar.transcript.finding import client_folder
+
+_PROGRAM = "statusline.sh"
 
 
 @click.command()
@@ -23,10 +27,14 @@ def statusline(*, setup: bool) -> None:
         place = os.path.join(client_folder(), "settings.json")
         click.echo(f"lcc: Claude Code reads these lines from {place}", err=True)
         click.echo(json.dumps({"statusLine": {"type": "command", "command": _command()}}, indent=2))
-    else:
-        print_line()
+        return
+    program = os.path.join(os.path.dirname(near.__file__), _PROGRAM)
+    try:
+        subprocess.run(["sh", program, statusline_dir()], check=False)  # noqa: S607 - wherever sh is
+    except OSError as error:
+        raise LccError(f"sh, which prints the line, does not start: {error.strerror}") from None
 
 
 def _command() -> str:
-    program = os.path.join(data_dir(), "plugin", "hooks", "statusline.py")
-    return f'"{sys.executable}" -I -S "{program}"'
+    program = os.path.join(data_dir(), "plugin", "lcc_sidecar", "near", _PROGRAM)
+    return f'sh "{program}" "{statusline_dir()}"'

@@ -23,7 +23,6 @@ from lcc_sidecar.paths import meeting_point
 
 _CHUNK_BYTES = 1 << 20
 _SPACE = b" \t\r\n\0"
-_LINE = b'"line":"'
 _OUTPUT = b'"hook_output":'
 _POLL_SECONDS = 0.01
 _AT_ONCE_SECONDS = 0.001  # an alarm in 0 seconds is none
@@ -63,25 +62,6 @@ def compact() -> None:
             _print_whole(expect_ok(reply))
     except Exception as error:  # noqa: BLE001 - as above
         _note("compact", error)
-
-
-def statusline() -> None:
-    """Pass the client's JSON from stdin on, and print the line that comes back. Never raise.
-
-    A sidecar that is not there is not started for it: the line is empty then.
-    """
-    try:
-        deadline = time.monotonic() + HOOK_TOTAL_SECONDS
-        payload = read_stdin(HOOK_STDIN_MAX_BYTES, time.monotonic() + HOOK_STDIN_SECONDS)
-        if payload:
-            request = wire.request("statusline", payload)
-            reply = expect_ok(exchange(request, deadline, may_start=False))
-            # The line stands last in the reply, and holds nothing that JSON escapes.
-            _, found, line = reply.rpartition(_LINE)
-            if found:
-                _write(line.removesuffix(b'"}') + b"\n")
-    except Exception as error:  # noqa: BLE001 - as above
-        _note("statusline", error)
 
 
 def exchange(parts: tuple[bytes, ...], deadline: float, *, may_start: bool = True) -> bytes:

@@ -8,6 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from lcc_sidecar.limits import SETTLE_SECONDS, TICK_SECONDS
 from lcc_sidecar.sidecar import log
@@ -18,11 +19,14 @@ from lcc_sidecar.sidecar.sessions import SessionIndex
 class Indexer:
     """Keeps indexes up to date; `seen` is told of a session whose file was looked at.
 
-    Tokens are calibrated at the first look that finds nothing new.
+    At the first look that finds nothing new tokens are calibrated, and `settled` is told.
     """
 
-    def __init__(self, seen: Callable[[SessionIndex], object]) -> None:
+    def __init__(
+        self, seen: Callable[[SessionIndex], object], settled: Callable[[SessionIndex], object]
+    ) -> None:
         self._seen = seen
+        self._settled = settled
         self._work: queue.Queue[SessionIndex | threading.Event] = queue.Queue()
         self._quiet_at: dict[SessionIndex, float] = {}
         self._grown: set[SessionIndex] = set()
@@ -39,17 +43,24 @@ class Indexer:
         return done.wait(seconds)
 
     def _run(self) -> None:
+        look_at = 0.0
         while True:
-            try:
-                work = self._work.get(timeout=TICK_SECONDS if self._quiet_at else None)
-            except queue.Empty:
-                self._look_again()
+            if not self._quiet_at:
+                self._do(self._work.get())
+                look_at = time.monotonic() + TICK_SECONDS
                 continue
-            if isinstance(work, threading.Event):
-                work.set()
-            else:
-                self._quiet_at[work] = time.monotonic() + SETTLE_SECONDS
-                self._update(work)
+            with suppress(queue.Empty):
+                self._do(self._work.get(timeout=max(0.0, look_at - time.monotonic())))
+            if time.monotonic() >= look_at:  # however many nudges come
+                self._look_again()
+                look_at = time.monotonic() + TICK_SECONDS
+
+    def _do(self, work: SessionIndex | threading.Event) -> None:
+        if isinstance(work, threading.Event):
+            work.set()
+        else:
+            self._quiet_at[work] = time.monotonic() + SETTLE_SECONDS
+            self._update(work)
 
     def _look_again(self) -> None:
         now = time.monotonic()
@@ -59,7 +70,7 @@ class Indexer:
                 continue
             if session in self._grown:
                 self._grown.discard(session)
-                self._calibrate(session)
+                self._settle(session)
             if now > quiet_at:
                 del self._quiet_at[session]
 
@@ -77,10 +88,11 @@ class Indexer:
             self._grown.add(session)
         return grown
 
-    def _calibrate(self, session: SessionIndex) -> None:
+    def _settle(self, session: SessionIndex) -> None:
         try:
             calibrate_anew(session)
+            self._settled(session)
         except OSError:
             return  # as above
         except Exception as error:  # noqa: BLE001 - as above
-            log.report("calibrating", error)
+            log.report("settling", error)

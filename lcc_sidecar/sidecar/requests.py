@@ -38,10 +38,6 @@ class Recall(Request, tag="recall"):
     """Tell that somebody is about to recall; `payload` names the session to bring up to date."""
 
 
-class Statusline(Request, tag="statusline"):
-    """Ask for the line under the prompt; `payload` is what the client passes to a status line."""
-
-
 class Status(Request, tag="status"):
     """Ask how the sidecar is."""
 
@@ -54,7 +50,7 @@ class Stop(Request, tag="stop"):
     """Ask it to answer, then leave."""
 
 
-AnyRequest = Ping | Nudge | Compact | Recall | Status | Statusline | Drain | Stop
+AnyRequest = Ping | Nudge | Compact | Recall | Status | Drain | Stop
 
 
 class HookInput(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ from lcc_sidecar.limits import (
 )
 from lcc_sidecar.near import wire
 from lcc_sidecar.settings import Settings
-from lcc_sidecar.sidecar import live, log
+from lcc_sidecar.sidecar import live, log, statusline
 from lcc_sidecar.sidecar.collecting import collect_now_and_then
 from lcc_sidecar.sidecar.indexer import Indexer
 from lcc_sidecar.sidecar.listener import Listener
@@ -38,7 +38,6 @@ from lcc_sidecar.sidecar.requests import (
     Ping,
     Recall,
     Status,
-    Statusline,
     Stop,
     decode_as,
     decode_request,
@@ -46,8 +45,6 @@ from lcc_sidecar.sidecar.requests import (
 )
 from lcc_sidecar.sidecar.sessions import SessionIndex, Sessions
 from lcc_sidecar.sidecar.stashing import Stashing
-from lcc_sidecar.sidecar.statusline import Shown
-from lcc_sidecar.sidecar.statusline import Statusline as Lines
 from lcc_sidecar.sidecar.watch import Watch
 
 Reply = dict[str, Any]
@@ -63,8 +60,8 @@ class Server:
         self._newest = max(_parsed(__version__), _parsed(asked))
         self._sessions = Sessions()
         self._stashing = Stashing(settings)
-        self._indexer = Indexer(self._stashing.see)
-        self._lines = Lines()
+        self._indexer = Indexer(self._stashing.see, statusline.refresh)
+        statusline.forget_old()
         self._collecting = collect_now_and_then(self._stashing, settings)
         self._watch = Watch(self._indexer.nudge) if settings.watch else None
         self._started_at = self._active_at = time.monotonic()
@@ -76,7 +73,6 @@ class Server:
             Compact: self._compact,
             Recall: self._recall,
             Status: self._status,
-            Statusline: self._statusline,
             Drain: self._drain,
             Stop: self._stop,
         }
@@ -175,6 +171,7 @@ class Server:
             self._stashing.see_before_summary(session)
         elif request.event == "SessionEnd":  # a compaction is announced before anything else
             self._stashing.give_up(session.session_id)
+            statusline.forget(session.session_id)
         self._indexer.nudge(session)
         if request.event != "SessionStart" or hook.source != "compact":
             return {}
@@ -205,11 +202,6 @@ class Server:
         if session is not None:
             self._stashing.see(session, time.monotonic() + SEE_SECONDS)
         return {}
-
-    def _statusline(self, request: Statusline) -> Reply:
-        shown = decode_as(request.payload, Shown)
-        hook = HookInput(session_id=shown.session_id, transcript_path=shown.transcript_path)
-        return {"line": self._lines.line(shown, self._session_of(hook))}
 
     def _status(self, _: Status) -> Reply:
         sessions = self._sessions.all()

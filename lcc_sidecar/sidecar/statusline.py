@@ -1,111 +1,67 @@
-"""The line under the prompt: how full the window is, and what of it could go now.
+"""What of a session could go now, kept in a file: a shell reads one in no time.
 
-The first number is the client's own. The second takes a pass over the session, so it is made in the
-background, when somebody asks for the line; the line shows what is known by then.
+The status line's program makes an empty file for its session, and that asks for it.
 """
 
 import os
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass
-
-import msgspec
+import time
+from contextlib import suppress
 
 from lcc_sidecar.errors import LccError
 from lcc_sidecar.forking import read_original
-from lcc_sidecar.limits import SESSIONS_MAX, STATUSLINE_CELLS, USUAL_CHARS_PER_TOKEN
-from lcc_sidecar.sidecar import log
+from lcc_sidecar.limits import STATUSLINE_KEPT_SECONDS, USUAL_CHARS_PER_TOKEN
+from lcc_sidecar.output import write_whole
+from lcc_sidecar.paths import statusline_dir
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.window import look
 
 
-class ContextWindow(msgspec.Struct, frozen=True):
-    """What the client says of its window; the numbers are absent before the first response."""
+def refresh(session: SessionIndex) -> None:
+    """Write down what could go, if a status line asks for it; nothing where that cannot be told.
 
-    used_percentage: float | None = None
-
-
-class Shown(msgspec.Struct, frozen=True):
-    """What the client passes to a status line, as far as it is looked at."""
-
-    session_id: str | None = None
-    transcript_path: str | None = None
-    context_window: ContextWindow | None = None
+    Raise LccError if the file cannot be written.
+    """
+    path = _file_of(session.session_id)
+    if os.path.isfile(path) and not os.path.islink(path):
+        write_whole(path, f"{_could_go(session)}\n".encode())
 
 
-@dataclass(frozen=True, slots=True)
-class CouldGo:
-    """Tokens that a compaction would free by now, and the size of the file they were found in."""
-
-    provable: int
-    stashable: int
-    size: int
+def forget(session_id: str) -> None:
+    """Remove a session's file: it is over."""
+    _remove(_file_of(session_id))
 
 
-class Statusline:
-    """What could go, by session. Safe to use from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[str, CouldGo] = OrderedDict()
-        self._busy = False
-
-    def line(self, shown: Shown, session: SessionIndex | None) -> str:
-        """Return the line for a session; have what could go looked up, if its file has grown."""
-        known = self._of(session) if session is not None else None
-        percent = shown.context_window.used_percentage if shown.context_window else None
-        return "  ".join(filter(None, (_fill(percent), _could_go(known))))
-
-    def _of(self, session: SessionIndex) -> CouldGo | None:
-        try:
-            size = os.stat(session.path).st_size
-        except OSError:
-            return None
-        with self._lock:
-            known = self._known.get(session.session_id)
-            if not self._busy and (known is None or known.size != size):
-                self._busy = True
-                threading.Thread(target=self._look, args=(session, size), daemon=True).start()
-            return known
-
-    def _look(self, session: SessionIndex, size: int) -> None:
-        """Find out what could go; where that cannot be told, nothing can."""
-        found = CouldGo(0, 0, size)
-        try:
-            original = read_original(str(session.path))
-            tools = look(original.document.transcript, original.folder).tools.values()
-            provable, stashable = (
-                round(sum(getattr(tool, way) for tool in tools) / USUAL_CHARS_PER_TOKEN)
-                for way in ("provable", "stashable")
-            )
-            found = CouldGo(provable, stashable, size)
-        except (LccError, OSError):
-            pass
-        except Exception as error:  # noqa: BLE001 - one odd session is not the end of the line
-            log.report("statusline", error)
-        finally:
-            with self._lock:
-                self._busy = False
-                self._known[session.session_id] = found
-                self._known.move_to_end(session.session_id)
-                if len(self._known) > SESSIONS_MAX:
-                    self._known.popitem(last=False)
+def forget_old() -> None:
+    """Remove the files of sessions that nothing was heard of for a week."""
+    old = time.time() - STATUSLINE_KEPT_SECONDS
+    with suppress(OSError), os.scandir(statusline_dir()) as found:  # none if nobody has a line
+        for file in found:
+            if file.stat(follow_symlinks=False).st_mtime < old:
+                _remove(file.path)
 
 
-def _fill(percent: float | None) -> str:
-    if percent is None:
+def _file_of(session_id: str) -> str:
+    return os.path.join(statusline_dir(), session_id)
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def _could_go(session: SessionIndex) -> str:
+    try:
+        original = read_original(str(session.path))
+        tools = look(original.document.transcript, original.folder).tools.values()
+    except (LccError, OSError):
         return ""
-    share = min(max(percent, 0.0), 100.0)
-    full = round(share / 100 * STATUSLINE_CELLS)
-    return f"{'█' * full}{'░' * (STATUSLINE_CELLS - full)} {share:.0f}%"
-
-
-def _could_go(known: CouldGo | None) -> str:
-    if known is None or not known.provable + known.stashable:
-        return ""
-    ways = ((known.provable, "proven elsewhere"), (known.stashable, "by the stash"))
+    provable, stashable = (
+        round(sum(getattr(tool, way) for tool in tools) / USUAL_CHARS_PER_TOKEN)
+        for way in ("provable", "stashable")
+    )
+    ways = ((provable, "proven elsewhere"), (stashable, "by the stash"))
     parts = ", ".join(f"{_short(count)} {way}" for count, way in ways if count)
-    return f"{_short(known.provable + known.stashable)} could go ({parts})"
+    return f"{_short(provable + stashable)} could go ({parts})" if parts else ""
 
 
 def _short(tokens: int) -> str:

@@ -74,13 +74,14 @@ def test_what_an_unfinished_writer_sent_counts(world):
 
 
 def test_a_host_that_blocks_every_signal_is_not_waited_for(world):
+    world.serve()
     reader, writer = os.pipe()
     os.write(writer, PAYLOAD)
     everything = signal.valid_signals()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, everything)  # a child has its parent's mask
     try:
         with os.fdopen(reader, "rb") as stdin:
-            assert are_silent([world.hook("statusline", None, stdin=stdin)])
+            assert are_silent([world.hook("stop", None, stdin=stdin)])
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(writer)

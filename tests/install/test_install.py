@@ -220,7 +220,7 @@ def test_what_an_uninstall_kept_of_sessions_can_be_purged_later(user):
 
 
 def test_a_status_line_that_a_person_wrote_is_named_when_its_program_goes(user):
-    line = json.dumps(f'"{user.python}" "{user.plugin}/hooks/statusline.py"')
+    line = json.dumps(f'sh "{user.plugin}/lcc_sidecar/near/statusline.sh" "{user.home}"')
     user.settings.write_text(f'{{"statusLine": {{"type": "command", "command": {line}}}}}')
     before = user.settings.read_text()
     user.data.mkdir(parents=True)

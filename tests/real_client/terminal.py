@@ -16,15 +16,16 @@ import pyte
 ROWS, COLUMNS = 60, 160
 WAIT_SECONDS = 30
 KEY_SECONDS = 0.3  # between words and Enter: faster, and they count as pasted
-READY = "? for shortcuts"
+READY = "? for shortcuts"  # a status line takes its place
 _PRIVATE = re.compile(rb"\x1b\[[<>=][0-9;]*[A-Za-z]")  # keyboard modes; the emulator misreads them
 
 
 class Terminal:
     """A running interactive client; use it as a context manager."""
 
-    def __init__(self, world, script, *, resume=None):
+    def __init__(self, world, script, *, resume=None, ready=READY):
         self._world = world
+        self._ready = ready
         self._command = world.command(script, resume, "--permission-mode", "default")
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
@@ -41,7 +42,11 @@ class Terminal:
             start_new_session=True,
         )  # fmt: skip
         os.close(theirs)
-        self.until(READY)
+        try:
+            self.until(self._ready)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):

@@ -91,15 +91,31 @@ def test_the_indexer_calibrates_a_session_once_its_file_is_quiet(talk):
     bill(talk)
     talk.path.write_bytes(talk.data())
     index = SessionIndex("s1", talk.path)
-    indexer = Indexer(lambda _: None)
+    settled = []
+    indexer = Indexer(lambda _: None, settled.append)
 
     indexer.nudge(index)
-    wait_until(lambda: index.calibration is not None)
+    wait_until(lambda: settled)
 
     first = index.calibration
     assert first.weights.results == pytest.approx(BILLED, rel=0.03)
     time.sleep(2.2)  # two more looks at a file that has not grown
     assert index.calibration is first
+    assert settled == [index]
+
+
+def test_a_session_settles_however_often_it_is_nudged(talk):
+    bill(talk)
+    talk.path.write_bytes(talk.data())
+    index, settled = SessionIndex("s1", talk.path), []
+    indexer = Indexer(lambda _: None, settled.append)
+
+    def nudged_and_settled():
+        indexer.nudge(index)
+        return settled
+
+    wait_until(nudged_and_settled)
+    assert index.calibration is not None
 
 
 def test_a_file_that_was_replaced_says_nothing_of_the_new_one(talk):

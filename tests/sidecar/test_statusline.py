@@ -1,26 +1,42 @@
-"""The line under the prompt: real processes, a real session, the client's own numbers."""
+"""The line under the prompt: real shells, a real session, the client's own numbers."""
 
 import json
 import os
+import shutil
+import stat
 import subprocess
 import sys
+import time
+from pathlib import Path
 
+import pytest
+
+from lcc_sidecar.limits import STATUSLINE_KEPT_SECONDS
+from lcc_sidecar.paths import state_dir, statusline_dir
 from tests.build import lines
 from tests.sidecar.conversations import Conversation
 from tests.sidecar.worlds import ROOT, wait_until
 
+PROGRAM = ROOT / "lcc_sidecar" / "near" / "statusline.sh"
+SHELLS = ["sh", "dash", "bash", "busybox", "zsh", "ksh", "mksh", "yash"]
 
-def shown(path, percent=42.4):
+
+def shown(path="/s1.jsonl", percent=42.4, session="s1"):
     return json.dumps({
-        "session_id": "s1", "transcript_path": str(path), "cwd": "/", "version": "2.1.332",
-        "context_window": {"context_window_size": 200_000, "used_percentage": percent},
-    }).encode()  # fmt: skip
+        "session_id": session, "transcript_path": str(path), "cwd": "/", "version": "2.1.332",
+        "context_window": {
+            "context_window_size": 200_000, "current_usage": {"input_tokens": 5},
+            "used_percentage": percent, "remaining_percentage": 57,
+        },
+        "rate_limits": {"five_hour": {"used_percentage": 99}},
+    }, separators=(",", ":")).encode()  # fmt: skip
 
 
-def line(world, sent):
-    ran = world.hook("statusline", sent)
-    assert (ran.code, ran.err) == (0, b"")
-    return ran.out.decode()
+def line(sent, shell="sh"):
+    shell = [shell, "sh"] if shell == "busybox" else [shell]
+    ran = subprocess.run([*shell, PROGRAM, statusline_dir()], input=sent, capture_output=True)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    return ran.stdout.decode()
 
 
 def session(folder):
@@ -36,34 +52,132 @@ def session(folder):
 
 def test_the_line_tells_the_clients_own_number_at_once_and_what_could_go_soon(world, tmp_path):
     path = session(tmp_path)
+    assert line(shown(path)) == "████░░░░░░ 42%\n"
     world.serve()
-    assert line(world, shown(path)).startswith("████░░░░░░ 42%")
-    wait_until(lambda: "could go (" in line(world, shown(path)))
-    assert "proven elsewhere" in line(world, shown(path))
+    world.nudge(shown(path))
+    wait_until(lambda: "could go (" in line(shown(path)))
+    told = line(shown(path))
+    assert told.startswith("████░░░░░░ 42%  ")
+    assert told.endswith(" proven elsewhere)\n")
+    assert line(shown(path, percent=None)) == told.partition("  ")[2]
+
+    (tmp_path / "big.txt").write_text("another text\n")
+    Path(path).write_bytes(path.read_bytes() + b"\n")  # it is looked at again as it grows
+    world.nudge(shown(path))
+    wait_until(lambda: line(shown(path)).endswith(" by the stash)\n"))
 
 
-def test_without_a_sidecar_the_line_is_empty_and_none_is_started(world, tmp_path):
-    assert line(world, shown(session(tmp_path))) == ""
-    assert world.sidecars() == []
-
-
-def test_odd_input_makes_no_noise(world, tmp_path):
-    world.serve()
-    odd = (b"", b"{}", b"[]", b"no json", shown("/nowhere.jsonl"), shown(tmp_path, percent=None))
-    for sent in odd:
-        assert "Traceback" not in line(world, sent)
-    assert line(world, shown("/nowhere.jsonl", percent=900)) == "██████████ 100%\n"
-    assert world.ask("ping")["ok"]
-
-
-def test_the_verb_prints_the_same_line_and_what_to_set_up(world, tmp_path):
+def test_a_session_without_a_status_line_costs_nothing_and_leaves_nothing(world, tmp_path):
     path = session(tmp_path)
     world.serve()
+    world.nudge(shown(path))
+    time.sleep(2)  # it has settled
+    assert not os.path.exists(statusline_dir())
+
+
+def test_what_a_line_shows_is_private_and_goes_with_its_session(world, tmp_path):
+    path = session(tmp_path)
+    line(shown(path))
+    line(shown(path, session="s2"))
+    world.serve()
+    world.nudge(shown(path))
+    file = Path(statusline_dir(), "s1")
+    wait_until(file.read_bytes)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+    world.hook("session_end", shown(path))
+    wait_until(lambda: os.listdir(statusline_dir()) == ["s2"])
+
+
+def test_what_nothing_was_heard_of_for_a_week_goes_with_the_next_start(world):
+    line(shown(session="old"))
+    line(shown(session="new"))
+    old = time.time() - STATUSLINE_KEPT_SECONDS - 60
+    os.utime(Path(statusline_dir(), "old"), (old, old))
+    world.serve()
+    assert os.listdir(statusline_dir()) == ["new"]
+
+
+def test_a_link_in_a_files_place_is_not_written_to(world, tmp_path):
+    path, mine = session(tmp_path), tmp_path / "mine"
+    mine.write_text("mine\n")
+    line(shown(path, session="s2"))
+    Path(statusline_dir(), "s1").symlink_to(mine)
+    world.serve()
+    world.nudge(shown(path))
+    world.nudge(shown(path, session="s2"))
+    wait_until(lambda: Path(statusline_dir(), "s2").read_bytes())
+    assert mine.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_shell_prints_the_same(isolated_home, shell):
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} here; on Debian: apt install {shell}")
+    bars = {
+        0: "░░░░░░░░░░ 0%", 4.9: "░░░░░░░░░░ 4%", 5: "█░░░░░░░░░ 5%", 94: "█████████░ 94%",
+        95: "██████████ 95%", 100: "██████████ 100%", 10**30: "██████████ 100%",
+    }  # fmt: skip
+    for percent, bar in bars.items():
+        assert line(shown(percent=percent), shell) == f"{bar}\n"
+    Path(statusline_dir(), "s1").write_text("28k could go (28k proven \\n elsewhere)\n")
+    assert line(shown(), shell) == "████░░░░░░ 42%  28k could go (28k proven \\n elsewhere)\n"
+    spread = json.dumps(json.loads(shown()), indent=2).encode()
+    assert line(spread, shell) == line(shown(), shell)
+
+
+ODD = {
+    "nothing": b"",
+    "space": b" \n\n",
+    "an empty object": b"{}",
+    "a list": b"[]",
+    "no JSON": b"no json",
+    "half of it": b'{"session_id":"s',
+    "no session": b'{"session_id":null,"transcript_path":"/x","context_window":{}}',
+    "a number": b'{"session_id":5}',
+    "a path": shown(session="../../s1"),
+    "dots": shown(session=".."),
+    "an option": shown(session="*"),
+    "a command": shown(session="$(touch ran)`touch ran`"),
+    "no text": b"\x00\xff\xfe",
+    "nobody's key": b'{"cwd":"\\"session_id\\":\\"s1\\""}',
+}
+
+
+@pytest.mark.parametrize("sent", ODD.values(), ids=ODD)
+def test_odd_input_makes_no_noise_and_no_file(isolated_home, sent):
+    for shell in filter(shutil.which, SHELLS):
+        assert line(sent, shell) in {"", "\n", "████░░░░░░ 42%\n"}
+    made = {path.name for path in Path(state_dir()).rglob("*") if path.is_file()}
+    assert made <= {"s"}
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize("percent", [None, -3, True, "42", [], {}])
+def test_a_number_that_is_none_is_left_out(isolated_home, percent):
+    assert line(shown(percent=percent)) == "\n"
+
+
+def test_a_folder_that_cannot_be_made_stops_nobody(isolated_home, monkeypatch):
+    monkeypatch.setenv("LCC_SIDECAR_HOME", "/proc/no")
+    assert line(shown()) == "████░░░░░░ 42%\n"
+
+
+def test_the_verb_prints_the_same_line_and_what_to_set_up(isolated_home):
     command = [sys.executable, "-m", "lcc_sidecar", "statusline"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(command, input=shown(path), capture_output=True, env=env)
-    assert ran.stdout.decode().startswith("████░░░░░░ 42%")
+    ran = subprocess.run(command, input=shown(), capture_output=True, env=env)
+    assert (ran.stdout.decode(), ran.stderr) == ("████░░░░░░ 42%\n", b"")
     ran = subprocess.run([*command, "--setup"], capture_output=True, env=env)
     told = json.loads(ran.stdout)["statusLine"]
     assert told["type"] == "command"
-    assert told["command"].endswith('hooks/statusline.py"')
+    assert told["command"].endswith(f'/lcc_sidecar/near/statusline.sh" "{statusline_dir()}"')
+
+
+def test_the_verb_says_so_where_there_is_no_shell(isolated_home):
+    command = [sys.executable, "-m", "lcc_sidecar", "statusline"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": "/nowhere"}
+    ran = subprocess.run(command, input=shown(), capture_output=True, env=env)
+    assert ran.returncode == 1
+    assert b"sh, which prints the line, does not start" in ran.stderr

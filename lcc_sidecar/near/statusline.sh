@@ -1,0 +1,36 @@
+#!/bin/sh
+# The status line: the client's JSON on stdin, one line on stdout, nothing else whatever happens.
+# Claude Code runs it all the time, so it is a shell's: an interpreter takes ten times as long.
+#
+# "$1" is the folder in which the sidecar keeps, a file a session, what could go. That a session's
+# file is there asks for it, so this makes an empty one; the first number is the client's own.
+
+said=
+while IFS= read -r line || [ -n "$line" ]; do said=$said$line; done
+session=${said#*\"session_id\":}
+session=${session# }
+session=${session#\"}
+session=${session%%\"*}
+case $session in '' | *[!0-9A-Za-z_-]*) exit 0 ;; esac
+
+could_go=
+if [ -f "$1/$session" ]; then
+  IFS= read -r could_go <"$1/$session"
+else
+  { umask 077 && mkdir -p "$1" && printf '' >"$1/$session"; } 2>/dev/null
+fi
+
+percent=${said#*\"context_window\"*\"used_percentage\"*:}
+percent=${percent# }
+percent=${percent%%[!0-9]*}
+fill=
+if [ -n "$percent" ]; then
+  case $percent in ???*) percent=100 ;; esac
+  full=$(((percent + 5) / 10)) cell=0
+  while [ "$cell" -lt 10 ]; do
+    if [ "$cell" -lt "$full" ]; then fill=${fill}█; else fill=${fill}░; fi
+    cell=$((cell + 1))
+  done
+  fill="$fill $percent%"
+fi
+printf '%s\n' "$fill${fill:+${could_go:+  }}$could_go"
