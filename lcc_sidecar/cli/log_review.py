@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import click
@@ -13,8 +14,8 @@ from lcc_sidecar.cli.table import FigureTable, bar, figure
 from lcc_sidecar.limits import REVIEW_BARS_MAX, REVIEW_SHOWN_MAX, STASH_DAYS_MAX
 from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
 from lcc_sidecar.paths import state_dir
-from lcc_sidecar.request_log import page, words
-from lcc_sidecar.request_log.charts import require_matplotlib, short, told_ms
+from lcc_sidecar.request_log import charts, page, words
+from lcc_sidecar.request_log.charts import short, told_ms
 from lcc_sidecar.request_log.files import held
 from lcc_sidecar.request_log.review import Review
 from lcc_sidecar.request_log.review import review as read_log
@@ -38,9 +39,12 @@ def review(since: int | None, *, as_json: bool, html: str | None) -> None:
     """
     folder = os.path.join(state_dir(), "requests")
     if html:
-        require_matplotlib()
+        charts.require_matplotlib()
         check_targets(held(folder), {"--html": html})
-    found = read_log(folder, now=datetime.now(UTC), since_days=since)
+    with ThreadPoolExecutor(1) as beside:  # other processes read a long log
+        if html:
+            beside.submit(charts.load)
+        found = read_log(folder, now=datetime.now(UTC), since_days=since)
     if html:
         write_whole(html, page.render(found))
     if as_json:

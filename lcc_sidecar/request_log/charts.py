@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from lcc_sidecar.errors import UsageError
@@ -53,13 +54,17 @@ class Bar:
 
 def require_matplotlib() -> None:
     """Raise UsageError, which says how to get it, if the plotting library is not there."""
-    try:
-        import matplotlib as mpl  # noqa: F401, PLC0415 - an extra
-    except ImportError:
+    if not find_spec("matplotlib"):
         raise UsageError(
             "--html draws with matplotlib, which is not there: "
             f"{how_to_get('page')}; without it there is --json and the terminal"
-        ) from None
+        )
+
+
+def load() -> None:
+    """Load the plotting library ahead of the first chart: it takes half a second."""
+    import matplotlib.backends.backend_svg  # noqa: PLC0415 - an extra
+    import matplotlib.figure  # noqa: F401, PLC0415
 
 
 def over_time(name: str, says: str, bars: Sequence[Bar], width: int) -> str:
