@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -37,4 +38,4 @@ def statusline(*, setup: bool) -> None:
 
 def _command() -> str:
     program = os.path.join(data_dir(), "plugin", "lcc_sidecar", "near", _PROGRAM)
-    return f'sh "{program}" "{statusline_dir()}"'
+    return shlex.join(("sh", program, statusline_dir()))

@@ -5,22 +5,32 @@
 # "$1" is the folder in which the sidecar keeps, a file a session, what could go. That a session's
 # file is there asks for it, so this makes an empty one; the first number is the client's own.
 
+exec 2>/dev/null
 said=
 while IFS= read -r line || [ -n "$line" ]; do said=$said$line; done
-session=${said#*\"session_id\":}
-session=${session# }
-session=${session#\"}
-session=${session%%\"*}
+
+# Cut at its quotation marks: a name is one word then, what stands behind it the next.
+session='' window='' percent='' before='' last=''
+IFS='"'
+set -f
+for word in $said; do
+  case $before$last in session_id: | 'session_id: ') session=${session:-$word} ;; esac
+  case $last in
+    context_window) window=$word ;;
+    used_percentage) percent=${percent:-${window:+$word}} ;;
+  esac
+  before=$last last=$word
+done
 case $session in '' | *[!0-9A-Za-z_-]*) exit 0 ;; esac
 
 could_go=
 if [ -f "$1/$session" ]; then
   IFS= read -r could_go <"$1/$session"
 else
-  { umask 077 && mkdir -p "$1" && printf '' >"$1/$session"; } 2>/dev/null
+  umask 077 && mkdir -p "$1" && printf '' >"$1/$session"
 fi
 
-percent=${said#*\"context_window\"*\"used_percentage\"*:}
+percent=${percent#:}
 percent=${percent# }
 percent=${percent%%[!0-9]*}
 fill=
@@ -34,3 +44,4 @@ if [ -n "$percent" ]; then
   fill="$fill $percent%"
 fi
 printf '%s\n' "$fill${fill:+${could_go:+  }}$could_go"
+exit 0

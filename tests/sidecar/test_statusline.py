@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from install import plugin_copy
 from lcc_sidecar.limits import STATUSLINE_KEPT_SECONDS
-from lcc_sidecar.paths import state_dir, statusline_dir
+from lcc_sidecar.paths import data_dir, state_dir, statusline_dir
 from tests.build import lines
 from tests.sidecar.conversations import Conversation
 from tests.sidecar.worlds import ROOT, wait_until
@@ -33,7 +34,7 @@ def shown(path="/s1.jsonl", percent=42.4, session="s1"):
 
 
 def line(sent, shell="sh"):
-    shell = [shell, "sh"] if shell == "busybox" else [shell]
+    shell = {"busybox": ["busybox", "sh"], "zsh": ["zsh", "--emulate", "sh"]}.get(shell, [shell])
     ran = subprocess.run([*shell, PROGRAM, statusline_dir()], input=sent, capture_output=True)
     assert (ran.returncode, ran.stderr) == (0, b"")
     return ran.stdout.decode()
@@ -141,6 +142,8 @@ ODD = {
     "an option": shown(session="*"),
     "a command": shown(session="$(touch ran)`touch ran`"),
     "no text": b"\x00\xff\xfe",
+    "a long word": b"a" * 300_000 + b'"' * 1000,
+    "other names": b'{"name":"session_id","x":{"session_id":{"a":"b"}},"y":"context_window"}',
     "nobody's key": b'{"cwd":"\\"session_id\\":\\"s1\\""}',
 }
 
@@ -159,20 +162,38 @@ def test_a_number_that_is_none_is_left_out(isolated_home, percent):
     assert line(shown(percent=percent)) == "\n"
 
 
+def test_a_client_that_does_not_read_on_hears_nothing(isolated_home):
+    command = f"sh {PROGRAM} {statusline_dir()} >&-"
+    ran = subprocess.run(["sh", "-c", command], input=shown(), capture_output=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
 def test_a_folder_that_cannot_be_made_stops_nobody(isolated_home, monkeypatch):
     monkeypatch.setenv("LCC_SIDECAR_HOME", "/proc/no")
     assert line(shown()) == "████░░░░░░ 42%\n"
 
 
-def test_the_verb_prints_the_same_line_and_what_to_set_up(isolated_home):
+def test_the_verb_prints_the_same_line(isolated_home):
     command = [sys.executable, "-m", "lcc_sidecar", "statusline"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(command, input=shown(), capture_output=True, env=env)
     assert (ran.stdout.decode(), ran.stderr) == ("████░░░░░░ 42%\n", b"")
-    ran = subprocess.run([*command, "--setup"], capture_output=True, env=env)
+
+
+@pytest.mark.parametrize("name", ["home", "my home", "a'b\"c$HOME`x`"])
+def test_what_to_set_up_is_a_command_that_prints_the_line(isolated_home, monkeypatch, name):
+    monkeypatch.setenv("LCC_SIDECAR_HOME", str(isolated_home / name))
+    plugin = Path(data_dir(), "plugin")
+    plugin_copy.write(ROOT, plugin, Path(sys.executable))
+    ran = subprocess.run(
+        [sys.executable, "-m", "lcc_sidecar", "statusline", "--setup"],
+        capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
     told = json.loads(ran.stdout)["statusLine"]
     assert told["type"] == "command"
-    assert told["command"].endswith(f'/lcc_sidecar/near/statusline.sh" "{statusline_dir()}"')
+    ran = subprocess.run(["sh", "-c", told["command"]], input=shown(), capture_output=True)
+    assert (ran.stdout.decode(), ran.stderr) == ("████░░░░░░ 42%\n", b"")
+    assert os.listdir(statusline_dir()) == ["s1"]
 
 
 def test_the_verb_says_so_where_there_is_no_shell(isolated_home):
