@@ -23,11 +23,11 @@ for word in $said; do
 done
 case $session in '' | *[!0-9A-Za-z_-]*) exit 0 ;; esac
 
-could_go=
-if [ -f "$1/$session" ]; then
-  IFS= read -r could_go <"$1/$session"
-else
-  umask 077 && mkdir -p "$1" && printf '' >"$1/$session"
+could_go='' file=$1/$session
+if [ -f "$file" ]; then
+  IFS= read -r could_go <"$file"
+elif ! [ -e "$file" ] && ! [ -L "$file" ]; then
+  umask 077 && mkdir -p "$1" && printf '' >"$file"
 fi
 
 percent=${percent#:}

@@ -22,8 +22,10 @@ def refresh(session: SessionIndex) -> None:
     Raise LccError if the file cannot be written.
     """
     path = _file_of(session.session_id)
-    if os.path.isfile(path) and not os.path.islink(path):
-        write_whole(path, f"{_could_go(session)}\n".encode())
+    if _is_asked_for(path):
+        words = f"{_could_go(session)}\n"
+        if _is_asked_for(path):  # still: the session may have ended meanwhile
+            write_whole(path, words.encode())
 
 
 def forget(session_id: str) -> None:
@@ -42,6 +44,10 @@ def forget_old() -> None:
 
 def _file_of(session_id: str) -> str:
     return os.path.join(statusline_dir(), session_id)
+
+
+def _is_asked_for(path: str) -> bool:
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 def _remove(path: str) -> None:

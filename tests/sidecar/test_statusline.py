@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,16 @@ def test_odd_input_makes_no_noise_and_no_file(isolated_home, sent):
 @pytest.mark.parametrize("percent", [None, -3, True, "42", [], {}])
 def test_a_number_that_is_none_is_left_out(isolated_home, percent):
     assert line(shown(percent=percent)) == "\n"
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "folder", "link to nothing"])
+def test_what_is_no_file_in_a_files_place_is_left_alone(isolated_home, kind):
+    line(shown(session="other"))
+    place, nothing = Path(statusline_dir(), "s1"), isolated_home / "nothing"
+    make = {"FIFO": os.mkfifo, "folder": os.mkdir, "link to nothing": partial(os.symlink, nothing)}
+    make[kind](place)
+    assert line(shown()) == "████░░░░░░ 42%\n"
+    assert not nothing.exists()
 
 
 def test_a_client_that_does_not_read_on_hears_nothing(isolated_home):
