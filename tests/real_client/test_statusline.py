@@ -39,3 +39,4 @@ def test_the_line_stands_under_the_prompt_and_tells_what_could_go(world):
             terminal.type(f"LATER-{number}")
             terminal.until(f"● SAID-{number}.")
         terminal.until("proven elsewhere)")
+    assert "could go" not in json.dumps(world.requests())  # a person's line, not the model's
