@@ -16,7 +16,8 @@ set -f
 for word in $said; do
   case $before$last in session_id: | 'session_id: ') session=${session:-$word} ;; esac
   case $last in
-    context_window) window=$word ;;
+    context_window) case $word in :*'{'*) window=$word ;; esac ;;
+    rate_limits) window='' ;; # they have percentages of their own
     used_percentage) percent=${percent:-${window:+$word}} ;;
   esac
   before=$last last=$word
@@ -27,7 +28,7 @@ could_go='' file=$1/$session
 if [ -f "$file" ]; then
   IFS= read -r could_go <"$file"
 elif ! [ -e "$file" ] && ! [ -L "$file" ]; then
-  umask 077 && mkdir -p "$1" && printf '' >"$file"
+  umask 077 && mkdir -p "$1" && printf '' >>"$file"
 fi
 
 percent=${percent#:}

@@ -60,7 +60,7 @@ class Server:
         self._newest = max(_parsed(__version__), _parsed(asked))
         self._sessions = Sessions()
         self._stashing = Stashing(settings)
-        self._indexer = Indexer(self._stashing.see, statusline.refresh)
+        self._indexer = Indexer(self._stashing.see, statusline.refresh, statusline.is_waiting)
         statusline.forget_old()
         self._collecting = collect_now_and_then(self._stashing, settings)
         self._watch = Watch(self._indexer.nudge) if settings.watch else None
@@ -164,14 +164,15 @@ class Server:
     def _nudge(self, request: Nudge) -> Reply:
         hook = decode_as(request.payload, HookInput)
         self._stashing.follow_client(request.client, request.event, hook)
-        session = self._session_of(hook)
+        session = self._session_of(hook)  # raises for an id that is no part of a file's name
+        if request.event == "SessionEnd" and hook.session_id and not hook.agent_id:
+            statusline.forget(hook.session_id)  # with a transcript or without
         if session is None:
             return {}
         if request.event == "PreCompact":
             self._stashing.see_before_summary(session)
         elif request.event == "SessionEnd":  # a compaction is announced before anything else
             self._stashing.give_up(session.session_id)
-            statusline.forget(session.session_id)
         self._indexer.nudge(session)
         if request.event != "SessionStart" or hook.source != "compact":
             return {}

@@ -4,6 +4,7 @@ The status line's program makes an empty file for its session, and that asks for
 """
 
 import os
+import stat
 import time
 from contextlib import suppress
 
@@ -26,6 +27,15 @@ def refresh(session: SessionIndex) -> None:
         words = f"{_could_go(session)}\n"
         if _is_asked_for(path):  # still: the session may have ended meanwhile
             write_whole(path, words.encode())
+
+
+def is_waiting(session: SessionIndex) -> bool:
+    """Return whether a status line has asked, and nothing was written down for it yet."""
+    try:
+        found = os.lstat(_file_of(session.session_id))
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and not found.st_size
 
 
 def forget(session_id: str) -> None:

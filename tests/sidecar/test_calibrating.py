@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from lcc_sidecar.limits import BILLED_TOKENS_MAX, USUAL_WINDOW_TOKENS
 from lcc_sidecar.request_log import log, marker
 from lcc_sidecar.sidecar import calibrating
+from lcc_sidecar.sidecar import indexer as indexing
 from lcc_sidecar.sidecar.calibrating import FITTED, Bill, bill_of, calibrate_anew, counted
 from lcc_sidecar.sidecar.index import SessionIndex
 from lcc_sidecar.sidecar.indexer import Indexer
@@ -21,7 +22,7 @@ from tests.build import tool_use
 from tests.hostile_usage import BILLS, COUNT
 from tests.hostile_usage import bill as bill_anyhow
 from tests.sidecar.conversations import BIG
-from tests.sidecar.worlds import wait_until
+from tests.sidecar.worlds import row, wait_until
 
 BILLED = 1.7  # tokens of what weighs one: well off what sessions usually have
 
@@ -92,7 +93,7 @@ def test_the_indexer_calibrates_a_session_once_its_file_is_quiet(talk):
     talk.path.write_bytes(talk.data())
     index = SessionIndex("s1", talk.path)
     settled = []
-    indexer = Indexer(lambda _: None, settled.append)
+    indexer = Indexer(lambda _: None, settled.append, lambda _: False)
 
     indexer.nudge(index)
     wait_until(lambda: settled)
@@ -108,7 +109,7 @@ def test_a_session_settles_however_often_it_is_nudged(talk):
     bill(talk)
     talk.path.write_bytes(talk.data())
     index, settled = SessionIndex("s1", talk.path), []
-    indexer = Indexer(lambda _: None, settled.append)
+    indexer = Indexer(lambda _: None, settled.append, lambda _: False)
 
     def nudged_and_settled():
         indexer.nudge(index)
@@ -116,6 +117,77 @@ def test_a_session_settles_however_often_it_is_nudged(talk):
 
     wait_until(nudged_and_settled)
     assert index.calibration is not None
+
+
+def test_a_session_that_grows_all_the_time_settles_in_its_share_of_the_time(talk):
+    talk.path.write_bytes(talk.data())
+    settled = []
+
+    def settle(session):
+        time.sleep(0.1)
+        settled.append(session)
+
+    index, indexer = SessionIndex("s1", talk.path), Indexer(lambda _: None, settle, lambda _: False)
+    began = time.monotonic()
+    while time.monotonic() < began + 5:
+        with talk.path.open("ab") as file:
+            file.write(row(f"n{time.monotonic()}"))
+        indexer.nudge(index)
+        time.sleep(0.05)
+    grown = len(settled)
+    assert 1 <= grown <= (time.monotonic() - began) / (0.1 / indexing.SETTLING_SHARE) + 1
+    wait_until(lambda: len(settled) > grown)  # what came last as well
+
+
+def test_nobody_waits_for_more_than_one_session_to_settle(talk, monkeypatch):
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.5)  # they all settle, long after that
+    monkeypatch.setattr(indexing, "SETTLING_SHARE", 0.2)
+    sessions = []
+    for number in range(4):
+        path = talk.path.with_name(f"{number}.jsonl")
+        path.write_bytes(row("a"))
+        sessions.append(SessionIndex(str(number), path))
+    settled = []
+
+    def settle(session):
+        settled.append(session)
+        time.sleep(0.3)
+
+    indexer = Indexer(lambda _: None, settle, lambda _: False)
+    for session in sessions:
+        indexer.nudge(session)
+    wait_until(lambda: settled)
+    assert indexer.drain(2)
+    assert len(settled) == 1
+    wait_until(lambda: len(settled) == 4, seconds=20)
+    assert set(settled) == set(sessions)
+
+
+def test_what_is_owed_is_told_while_a_session_is_looked_at_and_then_no_more(talk, monkeypatch):
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 3.0)
+    talk.path.write_bytes(talk.data())
+    index, settled = SessionIndex("s1", talk.path), []
+    indexer = Indexer(lambda _: None, settled.append, lambda _: len(settled) > 0)
+
+    indexer.nudge(index)
+    wait_until(lambda: len(settled) > 1)  # by growth, and as owed: for ever, were it not bounded
+    time.sleep(4)
+    told = len(settled)
+    time.sleep(2.5)
+    assert len(settled) == told
+
+
+def test_a_session_that_is_not_seen_well_settles_all_the_same(talk):
+    talk.path.write_bytes(talk.data())
+    settled, failures = [], [ValueError("odd")]
+
+    def seen(_):
+        if failures:  # once: the thread lives on, and reports to whichever folder is the log's then
+            raise failures.pop()
+
+    indexer = Indexer(seen, settled.append, lambda _: False)
+    indexer.nudge(SessionIndex("s1", talk.path))
+    wait_until(lambda: settled)
 
 
 def test_a_file_that_was_replaced_says_nothing_of_the_new_one(talk):

@@ -92,6 +92,23 @@ def test_what_a_line_shows_is_private_and_goes_with_its_session(world, tmp_path)
     wait_until(lambda: os.listdir(statusline_dir()) == ["s2"])
 
 
+def test_a_line_that_comes_late_is_answered_at_the_next_nudge_though_nothing_grew(world, tmp_path):
+    path = session(tmp_path)
+    world.serve()
+    world.nudge(shown(path))
+    time.sleep(2.5)  # it has settled
+    assert line(shown(path)) == "████░░░░░░ 42%\n"
+    world.nudge(shown(path))
+    wait_until(lambda: "could go (" in line(shown(path)))
+
+
+def test_a_session_that_ends_without_a_transcript_leaves_nothing(world):
+    line(shown("/nowhere.jsonl"))
+    world.serve()
+    world.hook("session_end", shown("/nowhere.jsonl"))
+    wait_until(lambda: os.listdir(statusline_dir()) == [])
+
+
 def test_what_nothing_was_heard_of_for_a_week_goes_with_the_next_start(world):
     line(shown(session="old"))
     line(shown(session="new"))
@@ -177,6 +194,17 @@ def test_a_client_that_does_not_read_on_hears_nothing(isolated_home):
     command = f"sh {PROGRAM} {statusline_dir()} >&-"
     ran = subprocess.run(["sh", "-c", command], input=shown(), capture_output=True)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+LIMITS = {"five_hour": {"used_percentage": 99}}
+
+
+@pytest.mark.parametrize("window", [None, {}, {"context_window_size": 200_000}])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_limits_percentage_is_not_the_windows(isolated_home, window, is_first):
+    pairs = [("rate_limits", LIMITS), ("name", "context_window"), ("context_window", window)]
+    ordered = pairs if is_first else pairs[::-1]
+    assert line(json.dumps({"session_id": "s1", **dict(ordered)}).encode()) == "\n"
 
 
 def test_a_folder_that_cannot_be_made_stops_nobody(isolated_home, monkeypatch):
