@@ -280,6 +280,7 @@ REVIEW_NAMES_MAX = 200  # in one table: there are some 70 reasons; the smallest 
 REVIEW_DAYS_MAX = 4000  # ten years; the oldest become one day
 REVIEW_SESSIONS_MAX = 20_000  # counted one by one, 200 bytes each
 REVIEW_RECALLED_MAX = 100_000  # results known apart, 100 bytes each; beyond it is "at least"
+REVIEW_TALLY_MAX_BYTES = 16 * 1024 * 1024  # one file's; of what a log's file can hold 3 MB at most
 REVIEW_SHOWN_MAX = 8  # rows of a table
 REVIEW_BARS_MAX = 60  # along the time: narrower ones cannot be told apart on a phone
 CLOCK_SKEW_SECONDS = 86_400.0  # a line is allowed to be ahead of the clock

@@ -20,7 +20,7 @@ from lcc_sidecar.output import check_targets, write_stdout, write_whole
 from lcc_sidecar.request_log import export as exporting
 from lcc_sidecar.request_log import log as request_log
 from lcc_sidecar.request_log import marker, overview, purge, salt
-from lcc_sidecar.request_log.files import held
+from lcc_sidecar.request_log.files import contents
 from lcc_sidecar.request_log.overview import Head
 from lcc_sidecar.request_log.recording import as_written
 from lcc_sidecar.settings import load
@@ -172,7 +172,7 @@ def export(*, output: str | None, since: int | None, kind: str | None) -> None:
     kind = kind or _kind_of(output)
     if kind == "parquet" and output is None:
         raise UsageError("Parquet is no text: name a file with -o")
-    check_targets(held(marker.folder()), {"-o": output})
+    check_targets(contents(marker.folder()), {"-o": output})
     first = as_written(datetime.now(UTC) - timedelta(days=since)) if since else ""
     rows, unread = exporting.table(marker.folder(), first)
     data = exporting.as_parquet(rows) if kind == "parquet" else exporting.as_csv(rows)

@@ -16,7 +16,7 @@ from lcc_sidecar.output import check_targets, to_json, write_stdout, write_whole
 from lcc_sidecar.paths import state_dir
 from lcc_sidecar.request_log import charts, page, words
 from lcc_sidecar.request_log.charts import short, told_ms
-from lcc_sidecar.request_log.files import held
+from lcc_sidecar.request_log.files import contents
 from lcc_sidecar.request_log.review import Review
 from lcc_sidecar.request_log.review import review as read_log
 from lcc_sidecar.request_log.words import counted, kept_for, percent, plain
@@ -40,7 +40,7 @@ def review(since: int | None, *, as_json: bool, html: str | None) -> None:
     folder = os.path.join(state_dir(), "requests")
     if html:
         charts.require_matplotlib()
-        check_targets(held(folder), {"--html": html})
+        check_targets(contents(folder), {"--html": html})
     with ThreadPoolExecutor(1) as beside:  # other processes read a long log
         if html:
             beside.submit(charts.load)

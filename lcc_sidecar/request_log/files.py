@@ -7,6 +7,7 @@ asks whether the log is on imports this file.
 
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,7 +43,7 @@ def log_files(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in sorted(numbers, key=lambda n: -numbers[n])]
 
 
-def held(folder: str) -> list[str]:
+def contents(folder: str) -> list[str]:
     """Return every path in `folder`: nothing that is made of the log may be written over them."""
     try:
         return [os.path.join(folder, name) for name in os.listdir(folder)]
@@ -92,3 +93,18 @@ def reading(path: str) -> Iterator[BinaryIO]:
     """Open a file for reading, as `opened` does."""
     with os.fdopen(opened(path, os.O_RDONLY), "rb") as file:
         yield file
+
+
+def put(path: str, data: bytes) -> None:
+    """Put a private file into a place, whole or not at all. Raise OSError."""
+    draft = os.path.join(os.path.dirname(path), f"{secrets.token_hex(8)}.draft")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise

@@ -2,15 +2,13 @@
 
 import contextlib
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator
-from glob import glob
 from typing import BinaryIO
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.limits import REQUEST_LINE_MAX_BYTES
-from lcc_sidecar.request_log import log, salt
-from lcc_sidecar.request_log.files import opened, reading
+from lcc_sidecar.request_log import log, salt, tallies
+from lcc_sidecar.request_log.files import contents, opened, put, reading
 from lcc_sidecar.request_log.marker import folder
 from lcc_sidecar.request_log.overview import Head, head_of
 
@@ -28,7 +26,8 @@ def purge_all() -> int:
         salt.forget()
         log.count_purge(held)
         gone = ["the salt"]
-        for path in [*map(str, log.files()), *glob(os.path.join(folder(), "*.draft"))]:
+        beside = [path for path in contents(folder()) if path.endswith((".draft", ".tally"))]
+        for path in [*beside, *map(str, log.files())]:
             try:
                 _unlink(path)
             except OSError as error:
@@ -53,6 +52,7 @@ def purge_where(goes: Callable[[Head], bool]) -> int:
             with reading(str(path)):
                 pass  # before anything has changed: what is no file is told here
         log.count_purge(held)
+        tallies.forget()
         for path in log.files():
             try:
                 gone += _without(str(path), goes)
@@ -80,6 +80,7 @@ def expire(before: str, now: str) -> None:
             with reading(path) as file:
                 kept, has_older = _begin(file, before, now)
                 if has_older:
+                    tallies.forget()
                     _replace(path, kept + file.read(), file.read)
 
 
@@ -138,13 +139,7 @@ def _replace(path: str, data: bytes, late: Callable[[], bytes]) -> None:
     Who cannot wait any longer appends without the lock: `late` gives what has come meanwhile.
     """
     if data:
-        draft = os.path.join(folder(), f"{secrets.token_hex(8)}.draft")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
+        put(path, data)
     else:
         _unlink(path)
     if lines := late():

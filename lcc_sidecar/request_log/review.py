@@ -1,28 +1,15 @@
-"""Read the request log once and tell what passes have done: plain values for a terminal or a page.
+"""Tell what the passes of the request log have done: plain values for a terminal or a page."""
 
-Bounded in memory however long the log is; a long log is read by several processes.
-"""
-
-import os
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
-from functools import partial
-from multiprocessing import get_context
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from lcc_sidecar.limits import (
-    CLOCK_SKEW_SECONDS,
-    REVIEW_PROCESSES_MAX,
-    REVIEW_RANGE_BYTES,
-)
 from lcc_sidecar.request_log import histogram
+from lcc_sidecar.request_log.counting import counted
 from lcc_sidecar.request_log.files import log_files
 from lcc_sidecar.request_log.histogram import Histogram
 from lcc_sidecar.request_log.line import CHANGED, LIVE, UNSETTLED
-from lcc_sidecar.request_log.reading import Range, ranges, read
 from lcc_sidecar.request_log.tally import GONE, OTHER, STAGES, Numbers, Tally
 
 SESSIONS_TOLD = 8
@@ -154,38 +141,8 @@ def review(folder: str, *, now: datetime, since_days: int | None = None) -> Revi
 
     What is dated more than a day behind `now` is no time that has been: it is counted apart.
     """
-    since = _stamp(now - timedelta(days=since_days)) if since_days is not None else ""
-    until = _stamp(now + timedelta(seconds=CLOCK_SKEW_SECONDS))
-    tally = Tally()
-    for part in _tallies(ranges(log_files(folder)), partial(_count, since=since, until=until)):
-        tally.merge(part)
-    return _told(tally)
-
-
-def _stamp(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
-
-
-def _tallies(parts: list[Range], count: partial[Tally]) -> Iterator[Tally]:
-    """Yield the tally of each part in order; of a long log in as many processes as serve.
-
-    Their order and their cuts do not depend on the machine, so neither does the outcome.
-    """
-    is_long = sum(part.end - part.start for part in parts) > REVIEW_RANGE_BYTES
-    workers = min(len(parts), REVIEW_PROCESSES_MAX, os.cpu_count() or 1) if is_long else 1
-    with ExitStack() as stack:
-        if workers > 1:
-            pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-            yield from stack.enter_context(pool).map(count, parts)
-        else:
-            yield from map(count, parts)
-
-
-def _count(part: Range, since: str, until: str) -> Tally:
-    tally = Tally()
-    for lines in read(part, tally.over):
-        tally.add(lines, since, until)
-    return tally
+    since = now - timedelta(days=since_days) if since_days is not None else None
+    return _told(counted(log_files(folder), now, since))
 
 
 def _told(tally: Tally) -> Review:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from lcc_sidecar.errors import RequestLogError, StashError
 from lcc_sidecar.limits import COLLECT_EVERY_SECONDS, COLLECT_FIRST_SECONDS
+from lcc_sidecar.request_log.counting import count_full
 from lcc_sidecar.request_log.purge import expire
 from lcc_sidecar.request_log.recording import as_written
 from lcc_sidecar.settings import Settings
@@ -40,6 +41,7 @@ def collect_now_and_then(
                 now = datetime.now(UTC)
                 oldest = now - timedelta(days=settings.log_days)
                 expire(as_written(oldest), as_written(now))
+                count_full(now)
             except RequestLogError as error:
                 log.report("request log", error)
 

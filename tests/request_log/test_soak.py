@@ -1,8 +1,9 @@
 """A million lines: in bounded memory, and in time that grows with the lines alone.
 
 LCC_SOAK_FULL=1 holds reviews to 300 MB and 5 s on a machine that is otherwise idle: of a log at its
-cap, of a million of the shortest lines, and of a million passes, six times what a log can hold. The
-usual run compares 5,000 lines with 50,000.
+cap and of a million of the shortest lines, nothing of them counted before; and of a million passes,
+six times what a log can hold, appended one by one and counted as the sidecar does. The usual run
+compares 5,000 lines with 50,000, and appends 20,000.
 """
 
 import json
@@ -13,7 +14,9 @@ import time
 
 import pytest
 
-from tests.request_log.loglines import write_many
+from lcc_sidecar.request_log import log, marker
+from lcc_sidecar.request_log.counting import count_full
+from tests.request_log.loglines import NOW, lines, write_many
 
 FULL = os.environ.get("LCC_SOAK_FULL") == "1"
 MEASURE = """
@@ -36,7 +39,7 @@ if __name__ == "__main__":
 """
 
 
-def _measured(folder, script):
+def measured(folder, script):
     """Return the lines, the seconds of processors and of the clock, and kilobytes held at most."""
     script.write_text(MEASURE)
     began = time.monotonic()
@@ -51,8 +54,8 @@ def _measured(folder, script):
 @pytest.mark.skipif(sys.platform != "linux", reason="kilobytes of a process are told on Linux")
 def test_ten_times_the_lines_take_no_more_memory(isolated_home, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.getcwd())
-    few = _measured(write_many(isolated_home / "few", 5_000), isolated_home / "m.py")
-    many = _measured(write_many(isolated_home / "many", 50_000), isolated_home / "m.py")
+    few = measured(write_many(isolated_home / "few", 5_000), isolated_home / "m.py")
+    many = measured(write_many(isolated_home / "many", 50_000), isolated_home / "m.py")
 
     assert (few[0], many[0]) == (5_000, 50_000)
     assert many[3] < 300_000
@@ -60,18 +63,47 @@ def test_ten_times_the_lines_take_no_more_memory(isolated_home, monkeypatch):
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(not FULL, reason="LCC_SOAK_FULL=1 writes a gigabyte and reviews it")
-@pytest.mark.parametrize(
-    ("count", "recalls"), [(170_000, False), (1_000_000, True), (1_000_000, False)]
-)
+@pytest.mark.skipif(not FULL, reason="LCC_SOAK_FULL=1 writes 300 MB and reviews them")
+@pytest.mark.parametrize(("count", "recalls"), [(170_000, False), (1_000_000, True)])
 def test_so_many_lines_take_five_seconds_and_300_megabytes(
     isolated_home, monkeypatch, count, recalls
 ):
     monkeypatch.setenv("PYTHONPATH", os.getcwd())
     folder = write_many(isolated_home / "all", count, recalls=recalls)
-    lines, used, waited, held = _measured(folder, isolated_home / "m.py")
-    figures = f"{lines:,} lines: {waited:.2f} s, {used:.2f} s of processors, {held / 1000:.0f} MB"
+    held_to_the_limits(folder, isolated_home / "m.py", count)
 
-    assert lines == count
+
+@pytest.mark.timeout(1200)  # a million lines are appended one by one
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform != "linux", reason="kilobytes of a process are told on Linux")
+def test_a_log_that_was_counted_as_it_grew_takes_five_seconds_and_300_megabytes(
+    isolated_home, monkeypatch
+):
+    count = 1_000_000 if FULL else 20_000
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    monkeypatch.setattr(log, "REQUEST_LOG_FILES_MAX", 100)
+    monkeypatch.setattr(log, "REQUEST_LOG_MAX_BYTES", 16 * count)  # as many files either way
+    marker.turn_on()
+    texts = [json.dumps(entry, separators=(",", ":")).encode() + b"\n" for entry in lines(5000)]
+    for number in range(count):
+        log.append_line(texts[number % 5000], log.purges())
+    monkeypatch.setenv(marker.VARIABLE, "off")
+    not_counted = measured(marker.folder(), isolated_home / "m.py")
+    assert not_counted[3] < 300_000
+    monkeypatch.delenv(marker.VARIABLE)
+    count_full(NOW)
+
+    used = held_to_the_limits(marker.folder(), isolated_home / "m.py", count)
+    assert used < not_counted[1]
+
+
+def held_to_the_limits(folder, script, count):
+    """Return the seconds of processors that a review took, within its limits."""
+    reviewed, used, waited, held = measured(folder, script)
+    figures = (
+        f"{reviewed:,} lines: {waited:.2f} s, {used:.2f} s of processors, {held / 1000:.0f} MB"
+    )
+    assert reviewed == count
     assert held < 300_000, figures
     assert waited < 5, figures
+    return used

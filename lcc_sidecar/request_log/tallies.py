@@ -1,0 +1,79 @@
+"""Tallies of full files, kept beside them: what is full is counted once, not by every review.
+
+A full file stays as it is until a purge takes lines out of it. A tally is named after what its file
+was on the disk when it was counted, so that of a file that has changed since, none is found.
+"""
+
+import os
+from collections.abc import Container
+from contextlib import suppress
+
+import msgspec
+
+from lcc_sidecar import __version__
+from lcc_sidecar.errors import RequestLogError
+from lcc_sidecar.limits import REVIEW_TALLY_MAX_BYTES
+from lcc_sidecar.request_log import log
+from lcc_sidecar.request_log.files import contents, log_files, number_of, put, reading
+from lcc_sidecar.request_log.marker import folder, is_on
+from lcc_sidecar.request_log.tally import Tally
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """A tally, the version that has counted, and the time up to which it did."""
+
+    version: str
+    until: str
+    tally: Tally
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Kept).decode
+
+
+def name_of(path: str) -> str:
+    """Return what the tally of a file is called; nothing, where none is kept: it is not full.
+
+    Of files that are not in the log's own folder none is kept either.
+    """
+    if not number_of(os.path.basename(path)) or os.path.dirname(path) != folder():
+        return ""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return ""
+    return f"{found.st_ino:x}-{found.st_size:x}-{found.st_mtime_ns:x}.tally"
+
+
+def found(name: str, until: str) -> Tally | None:
+    """Return a tally that was kept, if it says the same as counting up to a time does now."""
+    try:
+        with reading(os.path.join(folder(), name)) as file:
+            kept = _decode(file.read(REVIEW_TALLY_MAX_BYTES))
+    except (OSError, RequestLogError, msgspec.MsgspecError):
+        return None
+    return kept.tally if kept.version == __version__ and kept.until <= until else None
+
+
+def keep(tally: Tally, path: str, name: str, until: str, since: int) -> None:
+    """Keep the tally of a file that had this name before it was counted. Never raise.
+
+    `since`: the `purges` of that time. Nothing is written while the log is off, and nothing that
+    a purge, or another line, has made untrue meanwhile.
+    """
+    if tally.future:  # a line that counts some day
+        return
+    with suppress(OSError, RequestLogError), log.alone() as held:
+        if held is None or not is_on() or log.purges() != since or name_of(path) != name:
+            return
+        data = _encode(_Kept(__version__, until, tally))
+        if len(data) <= REVIEW_TALLY_MAX_BYTES:
+            put(os.path.join(folder(), name), data)
+        forget(spare={name_of(path) for path in log_files(folder())})
+
+
+def forget(spare: Container[str] = ()) -> None:
+    """Remove the tallies; those called as in `spare` stay. Raise OSError."""
+    for path in contents(folder()):
+        if path.endswith(".tally") and os.path.basename(path) not in spare:
+            os.unlink(path)
