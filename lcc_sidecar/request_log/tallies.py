@@ -50,26 +50,28 @@ def found(name: str, until: str) -> Tally | None:
     try:
         with reading(os.path.join(folder(), name)) as file:
             kept = _decode(file.read(REVIEW_TALLY_MAX_BYTES))
-    except (OSError, RequestLogError, msgspec.MsgspecError):
+        tally = Tally()
+        tally.merge(kept.tally)
+    except (OSError, RequestLogError, msgspec.MsgspecError, ValueError, KeyError):
         return None
-    return kept.tally if kept.version == __version__ and kept.until <= until else None
+    return tally if kept.version == __version__ and kept.until <= until else None
 
 
 def keep(tally: Tally, path: str, name: str, until: str, since: int) -> None:
     """Keep the tally of a file that had this name before it was counted. Never raise.
 
     `since`: the `purges` of that time. Nothing is written while the log is off, and nothing that
-    a purge, or another line, has made untrue meanwhile.
+    a purge, or another line, has made untrue meanwhile; nor where a line will count only later.
     """
-    if tally.future:  # a line that counts some day
-        return
-    with suppress(OSError, RequestLogError), log.alone() as held:
-        if held is None or not is_on() or log.purges() != since or name_of(path) != name:
-            return
+    with suppress(OSError, RequestLogError, OverflowError):  # numbers that no log of ours has
         data = _encode(_Kept(__version__, until, tally))
-        if len(data) <= REVIEW_TALLY_MAX_BYTES:
+        if tally.future or len(data) > REVIEW_TALLY_MAX_BYTES:
+            return
+        with log.alone() as held:
+            if held is None or not is_on() or log.purges() != since or name_of(path) != name:
+                return
             put(os.path.join(folder(), name), data)
-        forget(spare={name_of(path) for path in log_files(folder())})
+            forget(spare={name_of(path) for path in log_files(folder())})
 
 
 def forget(spare: Container[str] = ()) -> None:

@@ -19,10 +19,13 @@ from tests.request_log.loglines import line, lines, write
 from tests.request_log.test_cli import append, at
 from tests.sidecar.worlds import wait_until
 
+ODD = {"version": tallies.__version__, "until": ""}
 VOID = {
     "empty": b"",
     "cut off": b"\x83\xa7version",
     "another thing": msgspec.msgpack.encode({"version": 1}),
+    "other tables": msgspec.msgpack.encode(ODD | {"tally": {"decisions": {"kept": {}}}}),
+    "other rows": msgspec.msgpack.encode(ODD | {"tally": {"tools": {"Read": [1]}}}),
 }
 
 
@@ -181,6 +184,13 @@ def test_what_is_in_a_tallys_place_is_left_there_or_replaced(full, now, make):
     before = (full / "log.1.jsonl").read_bytes()
     assert review(str(full), now=now) == asked
     assert (full / "log.1.jsonl").read_bytes() == before
+
+
+def test_sums_beyond_all_measure_are_counted_each_time(full, now):
+    many = [line(tokens_before=10**15, chars_before=10**15)] * 20_000
+    write(full, many, "log.3.jsonl")
+    assert review(str(full), now=now) == review(str(full), now=now)
+    assert len(kept(full)) == 2
 
 
 def test_of_a_copy_none_is_kept(full, now, tmp_path):
