@@ -26,7 +26,7 @@ def purge_all() -> int:
         salt.forget()
         log.count_purge(held)
         gone = ["the salt"]
-        beside = [path for path in contents(folder()) if path.endswith((".draft", ".tally"))]
+        beside = [path for path in contents(folder()) if path.endswith(tallies.BESIDE)]
         for path in [*beside, *map(str, log.files())]:
             try:
                 _unlink(path)

@@ -18,6 +18,8 @@ from lcc_sidecar.request_log.files import contents, log_files, number_of, put, r
 from lcc_sidecar.request_log.marker import folder, is_on
 from lcc_sidecar.request_log.tally import Tally
 
+BESIDE = (".tally", ".draft")  # what lies beside the log's files and is made of them
+
 
 class _Kept(msgspec.Struct, frozen=True):
     """A tally, the version that has counted, and the time up to which it did."""
@@ -75,7 +77,10 @@ def keep(tally: Tally, path: str, name: str, until: str, since: int) -> None:
 
 
 def forget(spare: Container[str] = ()) -> None:
-    """Remove the tallies; those called as in `spare` stay. Raise OSError."""
+    """Remove the tallies, and what a process that died has left half done. Raise OSError.
+
+    Those called as in `spare` stay. To be called by who holds the lock alone.
+    """
     for path in contents(folder()):
-        if path.endswith(".tally") and os.path.basename(path) not in spare:
+        if path.endswith(BESIDE) and os.path.basename(path) not in spare:
             os.unlink(path)
