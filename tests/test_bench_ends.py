@@ -40,6 +40,15 @@ def test_whoever_stops_asking_ends_what_runs_and_begins_no_more(
     assert all(process.returncode is not None for process in started)
 
 
+@pytest.fixture
+def as_at_a_terminal():
+    """Have what is started hear SIGINT, which what a shell runs in the background ignores."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("as_at_a_terminal")
 @pytest.mark.parametrize("asked", ["--near", "--synthetic=4000"])
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
 def test_whoever_ends_it_finds_no_folder_and_no_process_left(tmp_path: Path, asked: str, told: int):

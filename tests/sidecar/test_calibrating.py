@@ -119,29 +119,31 @@ def test_a_session_settles_however_often_it_is_nudged(talk):
     assert index.calibration is not None
 
 
-def test_a_session_that_grows_all_the_time_settles_in_its_share_of_the_time(talk):
+def test_a_session_that_grows_all_the_time_settles_in_its_share_of_the_time(talk, monkeypatch):
+    monkeypatch.setattr(indexing, "TICK_SECONDS", 0.1)
     talk.path.write_bytes(talk.data())
     settled = []
 
     def settle(session):
-        time.sleep(0.1)
+        time.sleep(0.03)
         settled.append(session)
 
     index, indexer = SessionIndex("s1", talk.path), Indexer(lambda _: None, settle, lambda _: False)
     began = time.monotonic()
-    while time.monotonic() < began + 5:
+    while time.monotonic() < began + 2:
         with talk.path.open("ab") as file:
             file.write(row(f"n{time.monotonic()}"))
         indexer.nudge(index)
         time.sleep(0.05)
     grown = len(settled)
-    assert 1 <= grown <= (time.monotonic() - began) / (0.1 / indexing.SETTLING_SHARE) + 1
+    assert 1 <= grown <= (time.monotonic() - began) / (0.03 / indexing.SETTLING_SHARE) + 1
     wait_until(lambda: len(settled) > grown)  # what came last as well
 
 
 def test_nobody_waits_for_more_than_one_session_to_settle(talk, monkeypatch):
-    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.5)  # they all settle, long after that
-    monkeypatch.setattr(indexing, "SETTLING_SHARE", 0.2)
+    monkeypatch.setattr(indexing, "TICK_SECONDS", 0.1)
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.2)  # they all settle, long after that
+    monkeypatch.setattr(indexing, "SETTLING_SHARE", 0.1)
     sessions = []
     for number in range(4):
         path = talk.path.with_name(f"{number}.jsonl")
@@ -151,7 +153,7 @@ def test_nobody_waits_for_more_than_one_session_to_settle(talk, monkeypatch):
 
     def settle(session):
         settled.append(session)
-        time.sleep(0.3)
+        time.sleep(0.1)
 
     indexer = Indexer(lambda _: None, settle, lambda _: False)
     for session in sessions:
@@ -164,16 +166,17 @@ def test_nobody_waits_for_more_than_one_session_to_settle(talk, monkeypatch):
 
 
 def test_what_is_owed_is_told_while_a_session_is_looked_at_and_then_no_more(talk, monkeypatch):
-    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 3.0)
+    monkeypatch.setattr(indexing, "TICK_SECONDS", 0.1)
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 1.0)
     talk.path.write_bytes(talk.data())
     index, settled = SessionIndex("s1", talk.path), []
     indexer = Indexer(lambda _: None, settled.append, lambda _: len(settled) > 0)
 
     indexer.nudge(index)
     wait_until(lambda: len(settled) > 1)  # by growth, and as owed: for ever, were it not bounded
-    time.sleep(4)
+    time.sleep(1.5)
     told = len(settled)
-    time.sleep(2.5)
+    time.sleep(1)
     assert len(settled) == told
 
 
