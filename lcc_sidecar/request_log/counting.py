@@ -10,8 +10,8 @@ from lcc_sidecar.limits import CLOCK_SKEW_SECONDS, REVIEW_PROCESSES_MAX, REVIEW_
 from lcc_sidecar.request_log import log, tallies
 from lcc_sidecar.request_log.files import log_files
 from lcc_sidecar.request_log.marker import folder, is_on
-from lcc_sidecar.request_log.reading import Range, ranges, read
-from lcc_sidecar.request_log.tally import Tally
+from lcc_sidecar.request_log.reading import Range, ranges
+from lcc_sidecar.request_log.tally import Tally, tally_of
 
 
 def counted(files: list[str], now: datetime, since: datetime | None = None) -> Tally:
@@ -60,7 +60,7 @@ def _tallies(parts: list[Range], since: str, until: str) -> Iterator[Tally]:
     """Yield the tally of each part in order; of a long log in as many processes as serve."""
     is_long = sum(part.end - part.start for part in parts) > REVIEW_RANGE_BYTES
     workers = min(len(parts), REVIEW_PROCESSES_MAX, os.cpu_count() or 1) if is_long else 1
-    count = partial(_count, since=since, until=until)
+    count = partial(tally_of, since=since, until=until)
     if workers > 1:
         yield from _in_processes(workers, count, parts)
     else:
@@ -75,13 +75,6 @@ def _in_processes(
 
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from pool.map(count, parts)
-
-
-def _count(part: Range, since: str, until: str) -> Tally:
-    tally = Tally()
-    for lines in read(part, tally.over):
-        tally.add(lines, since, until)
-    return tally
 
 
 def _stamp(moment: datetime) -> str:

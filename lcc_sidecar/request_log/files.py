@@ -7,7 +7,6 @@ asks whether the log is on imports this file.
 
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -97,7 +96,7 @@ def reading(path: str) -> Iterator[BinaryIO]:
 
 def put(path: str, data: bytes) -> None:
     """Put a private file into a place, whole or not at all. Raise OSError."""
-    draft = os.path.join(os.path.dirname(path), f"{secrets.token_hex(8)}.draft")
+    draft = os.path.join(os.path.dirname(path), f"{os.urandom(8).hex()}.draft")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

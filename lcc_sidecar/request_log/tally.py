@@ -27,7 +27,7 @@ from lcc_sidecar.request_log.line import (
     Pair,
     Stages,
 )
-from lcc_sidecar.request_log.reading import PassedOver
+from lcc_sidecar.request_log.reading import PassedOver, Range, read
 
 OTHER = "other"
 STAGES = Stages.__struct_fields__
@@ -182,6 +182,18 @@ class Tally:
         if len(self.recalled) > REVIEW_RECALLED_MAX:
             self.recalled = set(sorted(self.recalled)[:REVIEW_RECALLED_MAX])
             self.recalled_more = True
+
+
+def tally_of(part: Range, since: str, until: str) -> Tally:
+    """Return the tally of the lines in a range, between two times as they stand in lines.
+
+    Here, as a process that does nothing else loads no more than it needs. Raise RequestLogError if
+    the file cannot be read.
+    """
+    tally = Tally()
+    for lines in read(part, tally.over):
+        tally.add(lines, since, until)
+    return tally
 
 
 def _add_pairs(table: dict[str, Numbers], many: Iterable[dict[str, Pair]]) -> None:
