@@ -110,6 +110,7 @@ READ_CHUNK_BYTES = 1024 * 1024  # read at a time; more brings no speed and holds
 LINE_MAX_BYTES = 256 * 1024 * 1024  # a longer line is no row; it is passed over
 ANCHOR_BYTES = 4096  # at both ends of what was read: tells a grown file from a replaced one
 SETTLING_SHARE = 0.05  # of the indexer's time: for what is worked out of a session that has grown
+SETTLING_PAUSE_MAX_SECONDS = 20.0  # after the largest; a stalled disk holds nobody up for longer
 SETTLE_SECONDS = 10.0  # after a nudge the file is looked at until it was quiet for so long (FR-077)
 SESSION_ID_MAX_CHARS = 128  # a UUID has 36
 

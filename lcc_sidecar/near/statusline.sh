@@ -10,19 +10,22 @@ said=
 while IFS= read -r line || [ -n "$line" ]; do said=$said$line; done
 
 # Cut at its quotation marks: a name is one word then, what stands behind it the next.
-session='' window='' percent='' before='' last=''
+session='' depth=0 percent='' before='' last=''
 IFS='"'
 set -f
 for word in $said; do
   case $before$last in session_id: | 'session_id: ') session=${session:-$word} ;; esac
-  case $last in
-    context_window) case $word in :*'{'*) window=$word ;; esac ;;
-    rate_limits) window='' ;; # they have percentages of their own
-    used_percentage) percent=${percent:-${window:+$word}} ;;
-  esac
+  if [ "$depth" -gt 0 ]; then # inside the window's object; others have percentages, too
+    [ "$depth$last" = 1used_percentage ] && percent=${percent:-$word}
+    case $word in *'{'*) depth=$((depth + 1)) ;; esac
+    case $word in *'}'*'}'*) depth=$((depth - 2)) ;; *'}'*) depth=$((depth - 1)) ;; esac
+  elif [ "$last" = context_window ]; then
+    case $word in *'}'*) ;; :'{'* | ': {'*) depth=1 ;; esac
+  fi
   before=$last last=$word
 done
 case $session in '' | *[!0-9A-Za-z_-]*) exit 0 ;; esac
+[ "${#session}" -le 128 ] || exit 0
 
 could_go='' file=$1/$session
 if [ -f "$file" ]; then
@@ -33,7 +36,9 @@ fi
 
 percent=${percent#:}
 percent=${percent# }
-percent=${percent%%[!0-9]*}
+percent=${percent%%[!0-9.eE+-]*}
+case $percent in *[!0-9.]* | 0[0-9]*) percent='' ;; esac
+percent=${percent%%.*}
 fill=
 if [ -n "$percent" ]; then
   case $percent in ???*) percent=100 ;; esac

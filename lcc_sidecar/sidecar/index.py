@@ -71,13 +71,17 @@ class _Head(msgspec.Struct, rename="camel", gc=False):
 _decode_head = msgspec.json.Decoder(_Head).decode
 
 
+FileState = tuple[int, int, int, int]  # device, inode, size, nanoseconds of the last change
+
+
 class SessionIndex:
     """The rows of one transcript. Hold `lock` while using it; `update` before trusting it.
 
     `rows` maps a uuid to its row; a row written again under its uuid is one row, and the newest
     place counts (FR-053). `queue` holds the queue-operation rows in file order. `damaged` counts
     lines that could not be read whole. `calibration` is what its bill said of tokens, when it was
-    last looked at (`calibrating`).
+    last looked at (`calibrating`). `state` is what the file was when it was last read, `settled`
+    what it was when the indexer last let the session settle.
     """
 
     def __init__(self, session_id: str, path: Path) -> None:
@@ -85,7 +89,8 @@ class SessionIndex:
         self.path = path
         self.lock = threading.RLock()
         self._identity: tuple[int, int] | None = None
-        self._seen: tuple[int, int, int, int] | None = None
+        self.state: FileState | None = None
+        self.settled: FileState | None = None
         self._forget()
 
     def update(self) -> int:
@@ -96,7 +101,7 @@ class SessionIndex:
         with open_regular(self.path) as file:
             found = os.fstat(file.fileno())
             state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-            if state == self._seen:
+            if state == self.state:
                 return 0
             if self._was_replaced(file, found):
                 self._forget()
@@ -104,7 +109,7 @@ class SessionIndex:
             before = self.position
             self._read_on(file, found.st_size)
             self._remember_ends(file)
-            self._seen = state
+            self.state = state
             return self.position - before
 
     def read_row(self, uuid: str) -> dict[str, Any] | None:
@@ -141,7 +146,7 @@ class SessionIndex:
         self._scanned = 0  # bytes known to hold no line end behind `position`
         self._is_overlong = False
         self._head = self._tail = b""
-        self._seen = None
+        self.state = None
         self.calibration: Calibration | None = None
 
     def _was_replaced(self, file: BinaryIO, found: os.stat_result) -> bool:

@@ -3,6 +3,7 @@
 import json
 import random
 import time
+import weakref
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -163,6 +164,71 @@ def test_nobody_waits_for_more_than_one_session_to_settle(talk, monkeypatch):
     assert len(settled) == 1
     wait_until(lambda: len(settled) == 4, seconds=20)
     assert set(settled) == set(sessions)
+
+
+def test_many_small_sessions_settle_one_after_the_other_at_once(talk):
+    settled, sessions = [], []
+    for number in range(20):
+        path = talk.path.with_name(f"{number}.jsonl")
+        path.write_bytes(row("a"))
+        sessions.append(SessionIndex(str(number), path))
+    indexer = Indexer(lambda _: None, settled.append, lambda _: False)
+    for session in sessions:
+        indexer.nudge(session)
+    wait_until(lambda: settled)
+    wait_until(lambda: len(settled) == 20, seconds=5)
+
+
+def test_a_long_settling_holds_nobody_up_for_long(talk, monkeypatch):
+    monkeypatch.setattr(indexing, "TICK_SECONDS", 0.1)
+    monkeypatch.setattr(indexing, "SETTLING_PAUSE_MAX_SECONDS", 0.2)
+    talk.path.write_bytes(talk.data())
+    other = talk.path.with_name("other.jsonl")
+    other.write_bytes(row("a"))
+    settled = []
+
+    def settle(session):
+        settled.append(session)
+        time.sleep(1)  # twenty seconds' rest, by its share
+
+    indexer = Indexer(lambda _: None, settle, lambda _: False)
+    indexer.nudge(SessionIndex("s1", talk.path))
+    indexer.nudge(SessionIndex("s2", other))
+    wait_until(lambda: len(settled) == 2, seconds=8)
+
+
+def test_what_somebody_else_has_read_first_settles_as_well(talk, monkeypatch):
+    monkeypatch.setattr(indexing, "TICK_SECONDS", 0.1)
+    talk.path.write_bytes(talk.data())
+    index, settled = SessionIndex("s1", talk.path), []
+    indexer = Indexer(lambda _: None, settled.append, lambda _: False)
+    indexer.nudge(index)
+    wait_until(lambda: len(settled) == 1)
+
+    with talk.path.open("ab") as file:
+        file.write(row("n1"))
+    with index.lock:
+        assert index.update()  # as a compaction does
+    indexer.nudge(index)
+    wait_until(lambda: len(settled) == 2)
+
+
+def test_of_a_session_that_was_let_go_and_came_back_one_index_is_held(talk, monkeypatch):
+    monkeypatch.setattr(indexing, "TICK_SECONDS", 0.1)
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.5)
+    talk.path.write_bytes(talk.data())
+    settled, indexes = [], [SessionIndex("s1", talk.path) for _ in range(9)]
+    held = [weakref.ref(index) for index in indexes]
+    indexer = Indexer(lambda _: None, settled.append, lambda _: False)
+    for index in indexes:
+        indexer.nudge(index)
+    wait_until(lambda: settled)
+    assert settled == [index]
+
+    settled.clear()
+    indexes.clear()
+    del index
+    wait_until(lambda: not any(ref() for ref in held))  # once all is quiet
 
 
 def test_what_is_owed_is_told_while_a_session_is_looked_at_and_then_no_more(talk, monkeypatch):

@@ -207,6 +207,31 @@ def test_a_limits_percentage_is_not_the_windows(isolated_home, window, is_first)
     assert line(json.dumps({"session_id": "s1", **dict(ordered)}).encode()) == "\n"
 
 
+OTHERS = {
+    "another thing's": ('{"context_window":{},"budget":{"used_percentage":77}}', ""),
+    "behind a window without": ('{"context_window":{"size":1},"w":{"used_percentage":77}}', ""),
+    "behind two ends": ('{"context_window":{"now":{"in":1}},"w":{"used_percentage":77}}', ""),
+    "in the window": ('{"context_window":{"a":{"used_percentage":1},"used_percentage":42}}', "42"),
+    "behind what is in it": ('{"context_window":{"now":{"in":1},"used_percentage":42}}', "42"),
+    "of a list": ('{"a":[{"context_window":null},{"used_percentage":3}]}', ""),
+    "with an exponent": ('{"context_window":{"used_percentage":5e-07}}', ""),
+    "no number": ('{"context_window":{"used_percentage":08}}', ""),
+}
+
+
+@pytest.mark.parametrize(("said", "percent"), OTHERS.values(), ids=OTHERS)
+def test_a_percentage_is_the_windows_own(isolated_home, said, percent):
+    sent = b'{"session_id":"s1",' + said[1:].encode()
+    for shell in filter(shutil.which, SHELLS):
+        told = line(sent, shell)
+        assert told.rstrip("%\n").lstrip("\u2588\u2591 ") == percent, shell
+
+
+def test_an_id_that_no_sidecar_takes_makes_no_file(isolated_home):
+    assert line(shown(session="s" * 129)) == ""
+    assert not os.path.exists(statusline_dir())
+
+
 def test_a_folder_that_cannot_be_made_stops_nobody(isolated_home, monkeypatch):
     monkeypatch.setenv("LCC_SIDECAR_HOME", "/proc/no")
     assert line(shown()) == "████░░░░░░ 42%\n"
