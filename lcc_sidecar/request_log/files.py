@@ -94,15 +94,19 @@ def reading(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def put(path: str, data: bytes) -> None:
-    """Put a private file into a place, whole or not at all. Raise OSError."""
+def put(path: str, data: bytes, *, durable: bool) -> None:
+    """Put a private file into a place, whole or not at all; after a crash, too, if `durable`.
+
+    Raise OSError.
+    """
     draft = os.path.join(os.path.dirname(path), f"{os.urandom(8).hex()}.draft")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.replace(draft, path)
     except BaseException:
         os.unlink(draft)

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.limits import REQUEST_LINE_MAX_BYTES
 from lcc_sidecar.request_log import log, salt, tallies
-from lcc_sidecar.request_log.files import contents, opened, put, reading
+from lcc_sidecar.request_log.files import opened, put, reading
 from lcc_sidecar.request_log.marker import folder
 from lcc_sidecar.request_log.overview import Head, head_of
 
@@ -26,8 +26,7 @@ def purge_all() -> int:
         salt.forget()
         log.count_purge(held)
         gone = ["the salt"]
-        beside = [path for path in contents(folder()) if path.endswith(tallies.BESIDE)]
-        for path in [*beside, *map(str, log.files())]:
+        for path in [*tallies.beside(), *map(str, log.files())]:
             try:
                 _unlink(path)
             except OSError as error:
@@ -139,7 +138,7 @@ def _replace(path: str, data: bytes, late: Callable[[], bytes]) -> None:
     Who cannot wait any longer appends without the lock: `late` gives what has come meanwhile.
     """
     if data:
-        put(path, data)
+        put(path, data, durable=True)
     else:
         _unlink(path)
     if lines := late():

@@ -14,11 +14,9 @@ from lcc_sidecar import __version__
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.limits import REVIEW_TALLY_MAX_BYTES
 from lcc_sidecar.request_log import log
-from lcc_sidecar.request_log.files import contents, log_files, number_of, put, reading
+from lcc_sidecar.request_log.files import log_files, number_of, put, reading
 from lcc_sidecar.request_log.marker import folder, is_on
 from lcc_sidecar.request_log.tally import Tally
-
-BESIDE = (".tally", ".draft")  # what lies beside the log's files and is made of them
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -54,7 +52,7 @@ def found(name: str, until: str) -> Tally | None:
             kept = _decode(file.read(REVIEW_TALLY_MAX_BYTES))
         tally = Tally()
         tally.merge(kept.tally)
-    except (OSError, RequestLogError, msgspec.MsgspecError, ValueError, KeyError):
+    except (OSError, RequestLogError, msgspec.MsgspecError, ValueError, KeyError, RecursionError):
         return None
     return tally if kept.version == __version__ and kept.until <= until else None
 
@@ -65,15 +63,23 @@ def keep(tally: Tally, path: str, name: str, until: str, since: int) -> None:
     `since`: the `purges` of that time. Nothing is written while the log is off, and nothing that
     a purge, or another line, has made untrue meanwhile; nor where a line will count only later.
     """
+    if tally.future or not is_on():
+        return
     with suppress(OSError, RequestLogError, OverflowError):  # numbers that no log of ours has
         data = _encode(_Kept(__version__, until, tally))
-        if tally.future or len(data) > REVIEW_TALLY_MAX_BYTES:
-            return
         with log.alone() as held:
             if held is None or not is_on() or log.purges() != since or name_of(path) != name:
                 return
-            put(os.path.join(folder(), name), data)
-            forget(spare={name_of(path) for path in log_files(folder())})
+            if len(data) <= REVIEW_TALLY_MAX_BYTES:
+                put(os.path.join(folder(), name), data, durable=False)  # else it is counted again
+            forget(spare=_current())
+
+
+def tidy() -> None:
+    """Remove the tallies of files that are no longer there, or have changed. Never raise."""
+    with suppress(OSError, RequestLogError), log.alone() as held:
+        if held is not None:
+            forget(spare=_current())
 
 
 def forget(spare: Container[str] = ()) -> None:
@@ -81,6 +87,20 @@ def forget(spare: Container[str] = ()) -> None:
 
     Those called as in `spare` stay. To be called by who holds the lock alone.
     """
-    for path in contents(folder()):
-        if path.endswith(BESIDE) and os.path.basename(path) not in spare:
+    for path in beside():
+        if os.path.basename(path) not in spare:
             os.unlink(path)
+
+
+def beside() -> list[str]:
+    """Return what lies beside the log's files and is made of them. Raise OSError."""
+    with os.scandir(folder()) as entries:
+        return [
+            entry.path
+            for entry in entries
+            if entry.name.endswith((".tally", ".draft")) and not entry.is_dir(follow_symlinks=False)
+        ]
+
+
+def _current() -> set[str]:
+    return {name_of(path) for path in log_files(folder())}

@@ -6,7 +6,6 @@ It dies with the process: whatever it has begun is whole, or was never there.
 import threading
 from datetime import UTC, datetime, timedelta
 
-from lcc_sidecar.errors import RequestLogError, StashError
 from lcc_sidecar.limits import COLLECT_EVERY_SECONDS, COLLECT_FIRST_SECONDS
 from lcc_sidecar.request_log.counting import count_full
 from lcc_sidecar.request_log.purge import expire
@@ -35,14 +34,14 @@ def collect_now_and_then(
                 database = stashing.database_if_there()
                 if database is not None and is_due(database, keep):
                     collect(database, keep)
-            except StashError as error:
+            except Exception as error:  # noqa: BLE001 - the next round may do better
                 log.report("stash gc", error)
             try:
                 now = datetime.now(UTC)
                 oldest = now - timedelta(days=settings.log_days)
                 expire(as_written(oldest), as_written(now))
                 count_full(now)
-            except RequestLogError as error:
+            except Exception as error:  # noqa: BLE001 - as above
                 log.report("request log", error)
 
     threading.Thread(target=run, name="collector", daemon=True).start()

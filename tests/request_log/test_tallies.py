@@ -13,6 +13,7 @@ import pytest
 from lcc_sidecar.request_log import counting, log, marker, purge, tallies
 from lcc_sidecar.request_log.review import review
 from lcc_sidecar.settings import Settings
+from lcc_sidecar.sidecar import collecting
 from lcc_sidecar.sidecar.collecting import collect_now_and_then
 from tests.request_log.conftest import HOSTILE
 from tests.request_log.loglines import line, lines, write
@@ -112,7 +113,7 @@ def test_a_files_turn_leaves_its_tally_and_the_oldest_takes_its_own_along(
     names = [tallies.name_of(str(path)) for path in log.files()]
     assert names[0] in {path.name for path in old}
 
-    review(str(folder), now=datetime.now(UTC))
+    counting.count_full(datetime.now(UTC))
     assert {path.name for path in kept(folder)} == {*names} - {""}
     assert len(names) == 3
 
@@ -200,12 +201,28 @@ def test_of_a_copy_none_is_kept(full, now, tmp_path):
     assert (kept(copy), kept(full)) == ([], [])
 
 
-def test_the_sidecar_counts_what_is_full(full, now):
-    class Nothing:
-        def database_if_there(self):
-            return None
+class NoStash:
+    def database_if_there(self):
+        return None
 
-    over = collect_now_and_then(Nothing(), Settings(log_days=9999), first=0, every=3600)
+
+def test_a_round_of_the_sidecar_that_fails_is_not_its_last(full, monkeypatch):
+    rounds = []
+
+    def fails(now):
+        rounds.append(now)
+        raise ValueError("odd")
+
+    monkeypatch.setattr(collecting, "count_full", fails)
+    over = collect_now_and_then(NoStash(), Settings(), first=0, every=0.01)
+    try:
+        wait_until(lambda: len(rounds) > 1)
+    finally:
+        over.set()
+
+
+def test_the_sidecar_counts_what_is_full(full, now):
+    over = collect_now_and_then(NoStash(), Settings(log_days=9999), first=0, every=3600)
     try:
         wait_until(lambda: len(kept(full)) == 2)
     finally:
@@ -215,9 +232,27 @@ def test_the_sidecar_counts_what_is_full(full, now):
 
 
 def test_a_full_disk_leaves_no_half_a_tally(full, now, monkeypatch):
-    def no_room(_):
+    def no_room(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", no_room)
+    monkeypatch.setattr(os, "replace", no_room)
     review(str(full), now=now)
     assert {path.suffix for path in full.iterdir()} == {".jsonl", ""}
+
+
+def test_tallies_of_what_is_gone_go_with_the_sidecars_next_round(full, now):
+    review(str(full), now=now)
+    for path in full.glob("log.*.jsonl"):
+        path.unlink()
+    (full / "folder.tally").mkdir()  # nobody's, and in nobody's way
+    counting.count_full(now)
+    assert [path.name for path in kept(full)] == ["folder.tally"]
+    assert purge.purge_all() == 100
+
+
+def test_a_review_of_a_log_that_is_off_makes_nothing(full, now):
+    marker.turn_off()
+    (full / "lock").unlink(missing_ok=True)
+    before = {path.name for path in full.iterdir()}
+    review(str(full), now=now)
+    assert {path.name for path in full.iterdir()} == before
