@@ -9,6 +9,7 @@ from collections.abc import Container
 from contextlib import suppress
 
 import msgspec
+from xxhash import xxh3_128_digest
 
 from lcc_sidecar import __version__
 from lcc_sidecar.errors import RequestLogError
@@ -17,6 +18,8 @@ from lcc_sidecar.request_log import log
 from lcc_sidecar.request_log.files import log_files, number_of, put, reading
 from lcc_sidecar.request_log.marker import folder, is_on
 from lcc_sidecar.request_log.tally import Tally
+
+_DIGEST_BYTES = 16
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -49,8 +52,10 @@ def found(name: str, until: str) -> Tally | None:
     """Return a tally that was kept, if it says the same as counting up to a time does now."""
     try:
         with reading(os.path.join(folder(), name)) as file:
-            kept = _decode(file.read(REVIEW_TALLY_MAX_BYTES))
-        tally = Tally()
+            digest, data = file.read(_DIGEST_BYTES), file.read(REVIEW_TALLY_MAX_BYTES)
+        if digest != xxh3_128_digest(data):  # a crash left a part of it
+            return None
+        kept, tally = _decode(data), Tally()
         tally.merge(kept.tally)
     except (OSError, RequestLogError, msgspec.MsgspecError, ValueError, KeyError, RecursionError):
         return None
@@ -71,7 +76,7 @@ def keep(tally: Tally, path: str, name: str, until: str, since: int) -> None:
             if held is None or not is_on() or log.purges() != since or name_of(path) != name:
                 return
             if len(data) <= REVIEW_TALLY_MAX_BYTES:
-                put(os.path.join(folder(), name), data, durable=False)  # else it is counted again
+                put(os.path.join(folder(), name), xxh3_128_digest(data) + data, durable=False)
             forget(spare=_current())
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from xxhash import xxh3_128_digest
 
 from lcc_sidecar.request_log import counting, log, marker, purge, tallies
 from lcc_sidecar.request_log.review import review
@@ -22,7 +23,7 @@ from tests.sidecar.worlds import wait_until
 
 ODD = {"version": tallies.__version__, "until": ""}
 VOID = {
-    "empty": b"",
+    "nothing": b"",
     "cut off": b"\x83\xa7version",
     "another thing": msgspec.msgpack.encode({"version": 1}),
     "other tables": msgspec.msgpack.encode(ODD | {"tally": {"decisions": {"kept": {}}}}),
@@ -169,10 +170,20 @@ def test_another_version_counts_for_itself(full, now, monkeypatch):
 @pytest.mark.parametrize("data", VOID.values(), ids=VOID)
 def test_what_is_no_tally_is_not_believed(full, now, data):
     asked = review(str(full), now=now)
+    for whole in (xxh3_128_digest(data) + data, data):
+        for path in kept(full):
+            path.write_bytes(whole)
+        assert review(str(full), now=now) == asked
+        assert all(path.read_bytes() != whole for path in kept(full))
+
+
+def test_a_tally_with_another_bit_is_not_believed(full, now):
+    asked = review(str(full), now=now)
     for path in kept(full):
-        path.write_bytes(data)
+        whole = bytearray(path.read_bytes())
+        whole[-1] ^= 1
+        path.write_bytes(whole)
     assert review(str(full), now=now) == asked
-    assert all(path.read_bytes() != data for path in kept(full))
 
 
 @pytest.mark.parametrize(
