@@ -17,7 +17,10 @@ for word in $said; do
   case $before$last in session_id: | 'session_id: ') session=${session:-$word} ;; esac
   if [ "$depth" -gt 0 ]; then # inside the window's object; others have percentages, too
     [ "$depth$last" = 1used_percentage ] && percent=${percent:-$word}
-    case $word in *'{'*) depth=$((depth + 1)) ;; esac
+    case $word in # more at once than a window has: no figure, as it could be a wrong one
+      *'{'*'{'* | *'}'*'}'*'}'*) depth=0 ;;
+      *'{'*) depth=$((depth + 1)) ;;
+    esac
     case $word in *'}'*'}'*) depth=$((depth - 2)) ;; *'}'*) depth=$((depth - 1)) ;; esac
   elif [ "$last" = context_window ]; then
     case $word in *'}'*) ;; :'{'* | ': {'*) depth=1 ;; esac
@@ -28,9 +31,11 @@ case $session in '' | *[!0-9A-Za-z_-]*) exit 0 ;; esac
 [ "${#session}" -le 128 ] || exit 0
 
 could_go='' file=$1/$session
-if [ -f "$file" ]; then
+if [ -L "$file" ]; then
+  : # nobody follows it
+elif [ -f "$file" ]; then
   IFS= read -r could_go <"$file"
-elif ! [ -e "$file" ] && ! [ -L "$file" ]; then
+elif ! [ -e "$file" ]; then
   umask 077 && mkdir -p "$1" && printf '' >>"$file"
 fi
 

@@ -190,6 +190,14 @@ def test_what_is_no_file_in_a_files_place_is_left_alone(isolated_home, kind):
     assert not nothing.exists()
 
 
+def test_a_link_in_a_files_place_is_not_read(isolated_home):
+    line(shown(session="other"))
+    (isolated_home / "mine").write_text("mine\n")
+    Path(statusline_dir(), "s1").symlink_to(isolated_home / "mine")
+    for shell in filter(shutil.which, SHELLS):
+        assert line(shown(), shell) == "████░░░░░░ 42%\n"
+
+
 def test_a_client_that_does_not_read_on_hears_nothing(isolated_home):
     command = f"sh {PROGRAM} {statusline_dir()} >&-"
     ran = subprocess.run(["sh", "-c", command], input=shown(), capture_output=True)
@@ -207,16 +215,22 @@ def test_a_limits_percentage_is_not_the_windows(isolated_home, window, is_first)
     assert line(json.dumps({"session_id": "s1", **dict(ordered)}).encode()) == "\n"
 
 
+# fmt: off
 OTHERS = {
     "another thing's": ('{"context_window":{},"budget":{"used_percentage":77}}', ""),
     "behind a window without": ('{"context_window":{"size":1},"w":{"used_percentage":77}}', ""),
     "behind two ends": ('{"context_window":{"now":{"in":1}},"w":{"used_percentage":77}}', ""),
     "in the window": ('{"context_window":{"a":{"used_percentage":1},"used_percentage":42}}', "42"),
     "behind what is in it": ('{"context_window":{"now":{"in":1},"used_percentage":42}}', "42"),
+    "behind three ends": ('{"context_window":{"a":{"b":{"c":1}}},"used_percentage":77}', ""),
+    "behind two at once": (
+        '{"context_window":{"a":{"b":[{},{}],"used_percentage":7}},"used_percentage":77}', "",
+    ),
     "of a list": ('{"a":[{"context_window":null},{"used_percentage":3}]}', ""),
     "with an exponent": ('{"context_window":{"used_percentage":5e-07}}', ""),
     "no number": ('{"context_window":{"used_percentage":08}}', ""),
 }
+# fmt: on
 
 
 @pytest.mark.parametrize(("said", "percent"), OTHERS.values(), ids=OTHERS)
