@@ -162,19 +162,24 @@ class Tally:
         self._bound()
 
     def _bound(self) -> None:
-        """Fold what is smallest into "other" where a table has grown beyond its limit."""
+        """Fold what is smallest into "other" where a table has grown beyond its limit.
+
+        What others were folded into stays: so whatever is in bounds stays as it is.
+        """
         _fold_smallest(self.sessions, REVIEW_SESSIONS_MAX)
         for rows in (self.tools, *self.decisions.values()):
             _fold_smallest(rows, REVIEW_NAMES_MAX)
         if len(self.groups) > REVIEW_NAMES_MAX:
-            groups = sorted(self.groups, key=lambda group: (-self.groups[group][0], group))
-            _fold_rows(self.groups, REVIEW_NAMES_MAX, _folded, groups)
+            groups = [group for group in self.groups if _folded(group) != group]
+            groups.sort(key=lambda group: (-self.groups[group][0], group))
+            _fold_rows(self.groups, groups[REVIEW_NAMES_MAX:], _folded)
         if len(self.days) > REVIEW_DAYS_MAX:
             newest = sorted(self.days, reverse=True)
             oldest = newest[REVIEW_DAYS_MAX - 1]
-            _fold_rows(self.days, REVIEW_DAYS_MAX, lambda _: oldest, newest)
-        for mode in sorted(self.latency)[REVIEW_NAMES_MAX:]:
-            _merge_counts(self.latency[OTHER], self.latency.pop(mode))
+            _fold_rows(self.days, newest[REVIEW_DAYS_MAX:], lambda _: oldest)
+        if len(self.latency) > REVIEW_NAMES_MAX:
+            for mode in sorted(self.latency.keys() - {OTHER})[REVIEW_NAMES_MAX:]:
+                _merge_counts(self.latency[OTHER], self.latency.pop(mode))
         if len(self.recalls) > REVIEW_NAMES_MAX:
             total = sum(self.recalls.values())
             self.recalls.clear()
@@ -216,8 +221,8 @@ def _merge_counts(ours: dict[K, int], theirs: dict[K, int]) -> None:
 
 def _fold_smallest(rows: dict[str, Numbers], limit: int) -> None:
     if len(rows) > limit:
-        ranked = sorted(rows, key=lambda name: (-max(rows[name]), name))
-        _fold_rows(rows, limit, lambda _: OTHER, ranked)
+        names = sorted(rows.keys() - {OTHER}, key=lambda name: (-max(rows[name]), name))
+        _fold_rows(rows, names[limit - 1 :], lambda _: OTHER)
 
 
 def _folded(group: Group) -> Group:
@@ -227,8 +232,8 @@ def _folded(group: Group) -> Group:
     return trigger if trigger in LIVE else OTHER, OTHER, OTHER, known, OTHER
 
 
-def _fold_rows(rows: dict[K, Numbers], limit: int, into: Callable[[K], K], ranked: list[K]) -> None:
-    """Add each row behind the first of `ranked` to the row that `into` names for it."""
-    for key in ranked[limit - 1 :]:
+def _fold_rows(rows: dict[K, Numbers], going: list[K], into: Callable[[K], K]) -> None:
+    """Add each row of `going` to the row that `into` names for it."""
+    for key in going:
         numbers, rest = rows.pop(key), into(key)
         rows[rest] = [a + b for a, b in zip(rows[rest], numbers, strict=True)]
