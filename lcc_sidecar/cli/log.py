@@ -84,12 +84,12 @@ def off() -> None:
 def status() -> None:
     """Say whether it is on, what it holds, and what it never does."""
     days = load(lambda words: click.echo(f"lcc: {words}", err=True)).log_days
-    found = overview.look()
     most = size(REQUEST_LOG_MAX_BYTES * REQUEST_LOG_FILES_MAX)
     is_off_here = marker.is_there() and not marker.is_on()
     here = f" for whatever has {marker.VARIABLE}=off in its environment" if is_off_here else ""
     click.echo(f"The request log is {'on' if marker.is_on() else 'off'}{here}.")
     click.echo(f"Where:  {marker.folder()}")
+    found = overview.look()
     files = count(found.files, "file")
     click.echo(f"Holds:  {count(found.lines, 'line')}, {size(found.bytes)} in {files}")
     click.echo(f"Keeps:  {count(days, 'day')} (log_days), {most} at most; then the oldest lines go")

@@ -28,11 +28,9 @@ def counted(files: list[str], now: datetime, since: datetime | None = None) -> T
 def count_full(now: datetime) -> None:
     """Count the full files of the log that no tally is kept of, so that no review waits for them.
 
-    Tallies of what is gone go as well. Nothing is done while the log is off.
-    Raise RequestLogError if one cannot be read.
+    Nothing is done while the log is off. Raise RequestLogError if one cannot be read.
     """
     if is_on():
-        tallies.tidy()
         for path in filter(tallies.name_of, log_files(folder())):
             counted([path], now)
 

@@ -30,16 +30,23 @@ _KINDS = {
 def log_files(folder: str) -> list[str]:
     """Return the log's files in `folder`, the oldest first: `log.7.jsonl` is older than 6.
 
-    Nothing of a folder that others can enter is read; none where there is no log.
+    None where there is no log. Raise RequestLogError if the folder is not this user's alone.
     """
-    if not is_private(folder):
-        return []
     try:
         names = os.listdir(folder)
-    except OSError:
+    except FileNotFoundError:
         return []
+    except OSError as error:
+        raise RequestLogError(f"{folder} cannot be read: {error.strerror}") from None
+    if not is_private(folder):
+        raise not_private(folder)
     numbers = {name: number_of(name) for name in names if _NUMBERED.fullmatch(name)}
     return [os.path.join(folder, name) for name in sorted(numbers, key=lambda n: -numbers[n])]
+
+
+def not_private(folder: str) -> RequestLogError:
+    """Return what to say of a folder that others can enter, or that is none."""
+    return RequestLogError(f"{folder} is not this user's alone: `chmod 700` or remove it")
 
 
 def contents(folder: str) -> list[str]:

@@ -95,7 +95,7 @@ def append_line(line: bytes, since: int) -> None:
     if len(line) > REQUEST_LINE_MAX_BYTES:
         raise RequestLogError(f"a line of {len(line)} bytes is too long for the request log")
     if not make_private(folder()):
-        raise RequestLogError(f"{folder()} is not this user's alone: mend or remove it")
+        raise on_disk.not_private(folder())
     with alone() as held:
         if purges() != since or not is_on():
             return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.paths import make_private, state_dir
-from lcc_sidecar.request_log.files import opened
+from lcc_sidecar.request_log.files import not_private, opened
 
 VARIABLE = "LCC_REQUEST_LOG"
 
@@ -49,7 +49,7 @@ def not_logged() -> Iterator[None]:
 def turn_on() -> None:
     """Turn the log on. Raise RequestLogError if its folder is not this user's alone."""
     if not make_private(folder()):
-        raise RequestLogError(f"{folder()} is not this user's alone: mend or remove it")
+        raise not_private(folder())
     try:
         os.close(opened(_marker(), os.O_WRONLY | os.O_CREAT))
     except OSError as error:

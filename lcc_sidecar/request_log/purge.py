@@ -69,18 +69,22 @@ def count_where(goes: Callable[[Head], bool]) -> int:
 def expire(before: str, now: str) -> None:
     """Remove the lines with which a file begins that are older than a time, as lines have it.
 
+    What lies beside the files and belongs to none of them goes as well.
+
     Cheap where there are none: no more than the first line of a file is read then. A line that
     stands behind a newer one, as of a pass whose outcome was told late, goes along with that one.
     One that is dated after `now` stays, and holds nothing up: a clock was wrong, then or now. Raise
     RequestLogError if that cannot be done.
     """
-    with _alone():
+    with _alone() as held:
         for path in map(str, log.files()):
             with reading(path) as file:
                 kept, has_older = _begin(file, before, now)
                 if has_older:
                     tallies.forget()
                     _replace(path, kept + file.read(), file.read)
+        if held is not None:
+            tallies.tidy()
 
 
 def _begin(file: BinaryIO, before: str, now: str) -> tuple[bytes, bool]:

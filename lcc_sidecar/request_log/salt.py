@@ -12,7 +12,7 @@ from typing import Literal
 
 from lcc_sidecar.errors import RequestLogError
 from lcc_sidecar.paths import make_private
-from lcc_sidecar.request_log.files import check, reading
+from lcc_sidecar.request_log.files import check, not_private, reading
 from lcc_sidecar.request_log.marker import folder
 
 _SALT_BYTES, _HASH_BYTES = 32, 8
@@ -49,7 +49,7 @@ def _read() -> bytes | None:
 def _made() -> bytes:
     """Make the salt. Whoever comes first has made it: it appears whole, under its name, once."""
     if not make_private(folder()):
-        raise RequestLogError(f"{folder()} is not this user's alone: mend or remove it")
+        raise not_private(folder())
     salt = secrets.token_bytes(_SALT_BYTES)
     draft = os.path.join(folder(), f"{secrets.token_hex(8)}.draft")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

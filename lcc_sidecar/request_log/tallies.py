@@ -77,24 +77,20 @@ def keep(tally: Tally, path: str, name: str, until: str, since: int) -> None:
                 return
             if len(data) <= REVIEW_TALLY_MAX_BYTES:
                 put(os.path.join(folder(), name), xxh3_128_digest(data) + data, durable=False)
-            forget(spare=_current())
+            tidy()
 
 
 def tidy() -> None:
-    """Remove the tallies of files that are no longer there, or have changed. Never raise."""
-    with suppress(OSError, RequestLogError), log.alone() as held:
-        if held is not None:
-            forget(spare=_current())
+    """Remove the tallies of files that are gone or have changed; else as `forget`."""
+    _remove_but({name_of(path) for path in log_files(folder())})
 
 
-def forget(spare: Container[str] = ()) -> None:
+def forget() -> None:
     """Remove the tallies, and what a process that died has left half done. Raise OSError.
 
-    Those called as in `spare` stay. To be called by who holds the lock alone.
+    To be called by who holds the lock alone.
     """
-    for path in beside():
-        if os.path.basename(path) not in spare:
-            os.unlink(path)
+    _remove_but(())
 
 
 def beside() -> list[str]:
@@ -107,5 +103,7 @@ def beside() -> list[str]:
         ]
 
 
-def _current() -> set[str]:
-    return {name_of(path) for path in log_files(folder())}
+def _remove_but(spared: Container[str]) -> None:
+    for path in beside():
+        if os.path.basename(path) not in spared:
+            os.unlink(path)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from lcc_sidecar.cli.main import lcc
-from lcc_sidecar.errors import SettingsError
+from lcc_sidecar.errors import RequestLogError, SettingsError
 from lcc_sidecar.request_log import export, log, marker
 from lcc_sidecar.request_log.entry import Stages
 from lcc_sidecar.request_log.recording import recall_entry
@@ -219,11 +219,15 @@ def test_the_query_of_the_readme_reads_many_peoples_exports_at_once(
     assert found["ada"]["ms_p50"] == found["ada"]["ms_p95"] == 1.5
 
 
-def test_a_log_of_another_user_is_not_read(logged):
+def test_a_log_that_others_can_enter_is_not_read_and_says_so(logged):
     append()
     Path(marker.folder()).chmod(0o755)
+    for verb in ("status", "review", "export", "purge", "off"):
+        done = CliRunner().invoke(lcc, ["log", verb])
 
-    assert "Holds:  0 lines" in run("status")
+        assert isinstance(done.exception, RequestLogError)
+        assert "`chmod 700`" in str(done.exception)
+    assert "is off." in done.output
 
 
 def test_where_the_environment_keeps_out_of_the_log_its_name_is_told(logged, monkeypatch):

@@ -164,6 +164,11 @@ def test_all_readers_agree_on_which_files_are_the_logs(full: Path, name: str):
 def test_no_reader_looks_into_a_folder_that_others_can_enter(full: Path):
     full.chmod(0o755)
 
-    assert overview.look().lines == 0
-    assert export.table(str(full)) == ([], 0)
-    assert review(str(full), now=datetime(2026, 12, 1, tzinfo=UTC)).lines == 0
+    for read in (
+        overview.look,
+        lambda: export.table(str(full)),
+        lambda: review(str(full), now=datetime(2026, 12, 1, tzinfo=UTC)),
+        purge.purge_all,
+    ):
+        with pytest.raises(RequestLogError, match="not this user's alone"):
+            read()

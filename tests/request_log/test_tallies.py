@@ -12,6 +12,7 @@ import pytest
 from xxhash import xxh3_128_digest
 
 from lcc_sidecar.request_log import counting, log, marker, purge, tallies
+from lcc_sidecar.request_log.recording import as_written
 from lcc_sidecar.request_log.review import review
 from lcc_sidecar.settings import Settings
 from lcc_sidecar.sidecar import collecting
@@ -256,9 +257,16 @@ def test_tallies_of_what_is_gone_go_with_the_sidecars_next_round(full, now):
     for path in full.glob("log.*.jsonl"):
         path.unlink()
     (full / "folder.tally").mkdir()  # nobody's, and in nobody's way
-    counting.count_full(now)
+    purge.expire("", as_written(now))
     assert [path.name for path in kept(full)] == ["folder.tally"]
     assert purge.purge_all() == 100
+
+
+def test_what_a_purge_that_died_has_left_goes_while_the_log_is_off_too(full, now):
+    (full / "0123456789abcdef.draft").write_bytes((full / "log.1.jsonl").read_bytes())
+    marker.turn_off()
+    purge.expire("", as_written(now))
+    assert not list(full.glob("*.draft"))
 
 
 def test_a_review_of_a_log_that_is_off_makes_nothing(full, now):
